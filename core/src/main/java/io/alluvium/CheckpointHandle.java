@@ -1,0 +1,70 @@
+package io.alluvium;
+
+import io.alluvium.serializer.SerializerSnapshot;
+import io.alluvium.spi.BlobName;
+import io.alluvium.spi.BlockRef;
+import io.alluvium.spi.Materialization;
+import io.alluvium.spi.TableFile;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Everything one subtask needs to restore one checkpoint: which files to open and which changes to replay onto them.
+ * Immutable; stored inside a manifest (see {@code docs/formats/manifest.md}).
+ *
+ * @param checkpointId the checkpoint it belongs to
+ * @param keyGroups the subtask's key groups
+ * @param maxParallelism number of key groups of the whole job
+ * @param end the first sequence number that is not part of the checkpoint; always recorded, also when nothing was
+ *     logged (P4)
+ * @param parts what is opened first; one after a materialization, several after a rescale that none followed yet,
+ *     none for a young backend
+ * @param tail blocks of this backend's own changelog that are replayed over every part, ascending, up to {@code end}
+ * @param key format of the keys
+ * @param states all registered states, by name ascending
+ */
+public record CheckpointHandle(
+    long checkpointId,
+    KeyGroupRange keyGroups,
+    int maxParallelism,
+    long end,
+    List<Part> parts,
+    List<BlockRef> tail,
+    SerializerSnapshot key,
+    List<StateRegistration> states) {
+
+  /**
+   * One parent of the table.
+   *
+   * @param keyGroups what to take from it; the parts of a handle do not overlap
+   * @param materialization the files; none for a parent that never materialized
+   * @param blocks of the parent's changelog, ascending, replayed before the handle's tail, from the materialization's
+   *     position
+   */
+  public record Part(
+      KeyGroupRange keyGroups, Optional<Materialization> materialization, List<BlockRef> blocks) {
+    public Part {
+      blocks = List.copyOf(blocks);
+    }
+  }
+
+  public CheckpointHandle {
+    parts = List.copyOf(parts);
+    tail = List.copyOf(tail);
+    states = List.copyOf(states);
+  }
+
+  /** Names of all blobs that a restore would read. */
+  public Set<BlobName> blobs() {
+    Set<BlobName> names = new LinkedHashSet<>();
+    for (Part part : parts) {
+      part.materialization()
+          .ifPresent(files -> files.files().stream().map(TableFile::blob).forEach(names::add));
+      part.blocks().forEach(block -> names.add(block.blob()));
+    }
+    tail.forEach(block -> names.add(block.blob()));
+    return names;
+  }
+}

@@ -1,0 +1,56 @@
+package io.alluvium;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.ObjLongConsumer;
+
+/** Looks at stored checkpoints without owning the job; writes nothing except {@link #collect}. Thread-safe. */
+public interface CheckpointInspector {
+
+  /**
+   * A slot of the chain that should hold a manifest.
+   *
+   * @param blobName of the slot
+   * @param sizeBytes of the manifest
+   * @param checkpoint empty when the manifest is damaged
+   * @param problem what is wrong with it; empty when sound
+   */
+  record Entry(
+      String blobName, long sizeBytes, Optional<Checkpoint> checkpoint, Optional<String> problem) {}
+
+  /** Every manifest, oldest first; takeover records are left out. */
+  List<Entry> list();
+
+  /**
+   * Reads and checks every byte that a checkpoint refers to, then every other blob under the directory.
+   *
+   * @param checkpointId {@code INVALID} when there is no such checkpoint
+   * @param progress told the name of each blob checked and its size in bytes
+   * @return what is wrong, one sentence each that names blob, offset, expected and found; empty when all is sound
+   */
+  List<String> verify(long checkpointId, ObjLongConsumer<String> progress);
+
+  /**
+   * What a collection found.
+   *
+   * @param deleted names of the blobs deleted, or that would be
+   * @param bytes their size
+   * @param kept blobs left alone because their owner may still need them
+   */
+  record Collection(List<String> deleted, long bytes, int kept) {}
+
+  /**
+   * Deletes blobs that no retained manifest reaches. Spares everything of the newest incarnation unless its newest blob
+   * is older than {@code grace}; a grace of zero states that the job is stopped.
+   *
+   * @param mode whether to delete or only to say what would go
+   */
+  Collection collect(Duration grace, CollectMode mode);
+
+  /** Whether a collection deletes. */
+  enum CollectMode {
+    DELETE,
+    DRY_RUN
+  }
+}

@@ -1,0 +1,73 @@
+package io.alluvium;
+
+import io.alluvium.config.Configuration;
+import io.alluvium.serializer.Serializer;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+
+/**
+ * Alluvium in one process: the blob store, the shared log uploader, the materializer, the catalog of checkpoints, and a
+ * {@link KeyedBackend} for each subtask. Opening it does no I/O beyond what its stores need; a job is owned from
+ * {@link CheckpointCatalog#takeOver} on. Thread-safe.
+ */
+public interface StateBackend extends AutoCloseable {
+
+  /**
+   * Opens a backend from text settings; see {@code docs/configuration.md}.
+   *
+   * @throws StateBackendException {@code INVALID}, with all problems of the configuration at once
+   */
+  static StateBackend open(Properties properties) {
+    Map<String, String> values = new java.util.LinkedHashMap<>();
+    for (String key : properties.stringPropertyNames()) {
+      values.put(key, properties.getProperty(key));
+    }
+    return open(values);
+  }
+
+  /** As {@link #open(Properties)}. */
+  static StateBackend open(Map<String, String> settings) {
+    return io.alluvium.internal.backend.ProcessBackend.open(settings, Components.defaults());
+  }
+
+  /** As {@link #open(Properties)}, with clock, threads, randomness or metrics of the caller's. */
+  static StateBackend open(Map<String, String> settings, Components components) {
+    return io.alluvium.internal.backend.ProcessBackend.open(settings, components);
+  }
+
+  Configuration configuration();
+
+  /** The job's checkpoints; its {@code takeOver} comes before any {@link #keyed}. */
+  CheckpointCatalog catalog();
+
+  /** Looks at and checks stored checkpoints without owning the job. */
+  CheckpointInspector inspector();
+
+  /**
+   * Makes the keyed backend of one subtask, empty or restored. Call it from the thread that will use it, or hand it over
+   * safely; a restore blocks until the state is there.
+   *
+   * @param key serializer of the keys
+   * @param maxParallelism number of key groups of the job
+   * @param keyGroups what this subtask owns
+   * @param restoreFrom handles of one checkpoint, as many as there are; those that do not overlap are ignored
+   * @param mode how the restored blobs may be used afterwards
+   */
+  <K> KeyedBackend<K> keyed(
+      Serializer<K> key,
+      int maxParallelism,
+      KeyGroupRange keyGroups,
+      List<CheckpointHandle> restoreFrom,
+      RestoreMode mode);
+
+  /** An empty keyed backend. */
+  default <K> KeyedBackend<K> keyed(
+      Serializer<K> key, int maxParallelism, KeyGroupRange keyGroups) {
+    return keyed(key, maxParallelism, keyGroups, List.of(), RestoreMode.REUSE);
+  }
+
+  /** Closes every keyed backend, then the rest. Idempotent. */
+  @Override
+  void close();
+}

@@ -1,0 +1,73 @@
+package io.alluvium.spi;
+
+import io.alluvium.StateBackendException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.Collection;
+import java.util.List;
+import java.util.OptionalLong;
+
+/**
+ * Durable objects by name: the seam to a directory, to object storage, to a faulty store in tests.
+ *
+ * <p>Names are relative to the store, made of {@code [A-Za-z0-9._/-]}, without a leading slash. Every call blocks until
+ * its outcome is known; a call that throws {@link StateBackendException.Kind#UNAVAILABLE} <b>may or may not have taken
+ * effect</b>. A missing blob is {@code CORRUPT} when it is read. Thread-safe.
+ */
+public interface BlobStore extends AutoCloseable {
+
+  /**
+   * Stores a blob, all or nothing; it is durable when this returns. A name is never written with other bytes than
+   * before, so that a retry is harmless.
+   *
+   * @param content the bytes, in order; read through duplicates, positions are left alone
+   */
+  void put(String name, List<ByteBuffer> content);
+
+  /** Stores the content of a local file as a blob; otherwise as {@link #put}. */
+  void putFile(String name, Path file);
+
+  /**
+   * Stores a blob only if none of that name exists: the one primitive that ownership stands on.
+   *
+   * @return false when a blob of that name exists (nothing was changed)
+   */
+  boolean putIfAbsent(String name, byte[] content);
+
+  /** The size of a blob in bytes, or empty when there is none. */
+  OptionalLong size(String name);
+
+  /**
+   * Opens {@code length} bytes from {@code offset} for reading. The stream fails with an {@code IOException} or ends
+   * early when the blob is shorter; the caller checks.
+   */
+  InputStream open(String name, long offset, long length);
+
+  /** Reads exactly {@code length} bytes from {@code offset}; {@code CORRUPT} when the blob is missing or shorter. */
+  default byte[] read(String name, long offset, int length) {
+    try (InputStream in = open(name, offset, length)) {
+      byte[] bytes = in.readNBytes(length);
+      if (bytes.length != length) {
+        throw StateBackendException.corrupt(
+            name, offset + bytes.length, length + " bytes from " + offset, "the end of the blob");
+      }
+      return bytes;
+    } catch (IOException e) {
+      throw StateBackendException.unavailable("cannot read blob '" + name + "': " + e.getMessage(), e);
+    }
+  }
+
+  /** All blobs whose name starts with {@code prefix}, ascending by name. */
+  List<BlobInfo> list(String prefix);
+
+  /** Deletes blobs; those that do not exist are passed over. */
+  void delete(Collection<String> names);
+
+  /** The URI that the user configured, for messages. */
+  String uri();
+
+  @Override
+  void close();
+}

@@ -1,0 +1,22 @@
+package io.alluvium.spi;
+
+/** Walks changes in order without allocating. Confined to one thread. Ranges point into {@link #array()}. */
+public interface ChangeCursor {
+
+  /** Moves to the next change; false at the end. */
+  boolean next();
+
+  long sqn();
+
+  Operation operation();
+
+  byte[] array();
+
+  int keyOffset();
+
+  int keyLength();
+
+  int valueOffset();
+
+  int valueLength();
+}

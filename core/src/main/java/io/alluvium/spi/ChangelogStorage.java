@@ -1,0 +1,36 @@
+package io.alluvium.spi;
+
+import io.alluvium.KeyGroupRange;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * The durable short-term log of a process: one uploader shared by the changelogs of all its backends, and the reader.
+ * Thread-safe.
+ */
+public interface ChangelogStorage extends AutoCloseable {
+
+  /**
+   * Opens the changelog of one backend.
+   *
+   * @param id names the backend within the process's incarnation, written into each of its blocks
+   * @param startSqn the first sequence number
+   */
+  Changelog open(long id, KeyGroupRange keyGroups, long startSqn);
+
+  /**
+   * Fetches and decodes one block, only the key groups asked for. Runs on {@link Execution#downloads()}; every byte
+   * that is used is verified first.
+   */
+  CompletableFuture<ChangeBlock> read(BlockRef block, KeyGroupRange keyGroups);
+
+  /**
+   * Verifies every byte of a segment.
+   *
+   * @return what is wrong, one sentence each that names blob, offset, expected and found; empty when it is sound
+   */
+  List<String> verify(BlobStore store, BlobName segment);
+
+  @Override
+  void close();
+}

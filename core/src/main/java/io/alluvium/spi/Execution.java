@@ -1,0 +1,46 @@
+package io.alluvium.spi;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+
+/**
+ * Time and threads, so that the whole protocol can run on real threads or, in a simulation, one step at a time from one
+ * seed. Nothing else in Alluvium asks for the time, starts a thread or waits. Thread-safe.
+ */
+public interface Execution extends AutoCloseable {
+
+  /** A scheduled task that has not run yet. */
+  interface Scheduled {
+    /** Best effort: a task that is running is not interrupted. */
+    void cancel();
+  }
+
+  /** Monotonic time, for durations. */
+  long nanoTime();
+
+  /** Wall-clock time, for people; never for a decision of the protocol. */
+  long currentTimeMillis();
+
+  /** Threads for log segments and compression; bounded, never blocked by materializations. */
+  Executor uploads();
+
+  /** Threads for reading blobs at a restore and for replay. */
+  Executor downloads();
+
+  /** Threads for materializations; at most k run at once. */
+  Executor materializations();
+
+  /** Runs a short task on the scheduler's thread after a delay; it must not block or run user code. */
+  Scheduled schedule(Duration delay, Runnable task);
+
+  /**
+   * Waits for a future; the only way to wait. Throws what the future failed with: a {@code StateBackendException}
+   * unwrapped, anything else as {@code INTERNAL}. An interrupt is restored and becomes {@code UNAVAILABLE}.
+   */
+  <T> T await(CompletableFuture<T> future);
+
+  /** Stops the threads; tasks that have not started are dropped. */
+  @Override
+  void close();
+}
