@@ -5,8 +5,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The chain of a job's checkpoints and who owns it. The owner is the writer of the greatest slot; whoever finds its slot
- * taken by another is FENCED, stops and deletes nothing (C3). Thread-safe; calls block on the blob store.
+ * The chain of a job's checkpoints and who owns it. The owner is the writer of the greatest slot;
+ * whoever finds its slot taken by another is FENCED, stops and deletes nothing (C3). Thread-safe;
+ * calls block on the blob store.
  */
 public interface CheckpointCatalog {
 
@@ -14,8 +15,9 @@ public interface CheckpointCatalog {
    * Becomes the owner of the job in this directory, whoever owned it before.
    *
    * @param job name of the job; a directory belongs to one job, another name is {@code INVALID}
-   * @return the checkpoint to restore from, or empty when there is none. When the newest one is damaged: {@code CORRUPT},
-   *     or, with {@code alluvium.restore.fallback}, the newest sound one below
+   * @return the checkpoint to restore from, or empty when there is none. When the newest one is
+   *     damaged: {@code CORRUPT}, or, with {@code alluvium.restore.fallback}, the newest sound one
+   *     below
    */
   Optional<Checkpoint> takeOver(String job);
 
@@ -23,8 +25,8 @@ public interface CheckpointCatalog {
   Incarnation incarnation();
 
   /**
-   * Whether another incarnation's takeover lies below this owner's own, so that what it left behind (a prepared
-   * transaction) may be cleaned up. False for an unknown or a later one.
+   * Whether another incarnation's takeover lies below this owner's own, so that what it left behind
+   * (a prepared transaction) may be cleaned up. False for an unknown or a later one.
    */
   boolean isOlder(Incarnation other);
 
@@ -32,24 +34,26 @@ public interface CheckpointCatalog {
   Optional<Checkpoint> latest();
 
   /**
-   * The checkpoint to try when restoring from {@code damaged} failed with {@code CORRUPT}: the next older sound one. It
-   * must be restored {@link RestoreMode#DETACHED}, and what it skips may already have been committed by sinks. Empty
-   * when there is none or {@code alluvium.restore.fallback} is off.
+   * The checkpoint to try when restoring from {@code damaged} failed with {@code CORRUPT}: the next
+   * older sound one. It must be restored {@link RestoreMode#DETACHED}, and what it skips may
+   * already have been committed by sinks. Empty when there is none or {@code
+   * alluvium.restore.fallback} is off.
    */
   Optional<Checkpoint> fallbackFrom(Checkpoint damaged);
 
   /**
-   * Stores the manifest of a checkpoint and retires old ones. When this returns the checkpoint is confirmed; the caller
-   * then confirms it to every keyed backend and commits its sinks. An unknown outcome is retried on the same slot until
-   * the answer is known.
+   * Stores the manifest of a checkpoint and retires old ones. When this returns the checkpoint is
+   * confirmed; the caller then confirms it to every keyed backend and commits its sinks. An unknown
+   * outcome is retried on the same slot until the answer is known.
    *
    * @param checkpointId greater than any before
    * @param handles one per subtask, together the whole key space of the job
    * @param metadata the caller's own bytes, for example source offsets and prepared transactions
-   * @return what was stored; {@link Commit#written()} is false when nothing changed since the last one (then the last
-   *     manifest stands for it)
-   * @throws StateBackendException {@code FENCED} when another owner has taken over; {@code UNAVAILABLE} when the store
-   *     stayed away for too long: the outcome is unknown, this owner must stop, delete nothing and roll nothing back
+   * @return what was stored; {@link Commit#written()} is false when nothing changed since the last
+   *     one (then the last manifest stands for it)
+   * @throws StateBackendException {@code FENCED} when another owner has taken over; {@code
+   *     UNAVAILABLE} when the store stayed away for too long: the outcome is unknown, this owner
+   *     must stop, delete nothing and roll nothing back
    */
   Commit commit(long checkpointId, List<CheckpointHandle> handles, byte[] metadata);
 
@@ -62,6 +66,9 @@ public interface CheckpointCatalog {
    */
   record Commit(Checkpoint checkpoint, boolean written, long manifestBytes) {}
 
-  /** Deletes now, on this thread, what only retired checkpoints needed; otherwise this happens in the background. */
+  /**
+   * Deletes now, on this thread, what only retired checkpoints needed; otherwise this happens in
+   * the background.
+   */
   void collectGarbage();
 }

@@ -11,17 +11,18 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Everything one subtask needs to restore one checkpoint: which files to open and which changes to replay onto them.
- * Immutable; stored inside a manifest (see {@code docs/formats/manifest.md}).
+ * Everything one subtask needs to restore one checkpoint: which files to open and which changes to
+ * replay onto them. Immutable; stored inside a manifest (see {@code docs/formats/manifest.md}).
  *
  * @param checkpointId the checkpoint it belongs to
  * @param keyGroups the subtask's key groups
  * @param maxParallelism number of key groups of the whole job
- * @param end the first sequence number that is not part of the checkpoint; always recorded, also when nothing was
- *     logged (P4)
- * @param parts what is opened first; one after a materialization, several after a rescale that none followed yet,
- *     none for a young backend
- * @param tail blocks of this backend's own changelog that are replayed over every part, ascending, up to {@code end}
+ * @param end the first sequence number that is not part of the checkpoint; always recorded, also
+ *     when nothing was logged (P4)
+ * @param parts what is opened first; one after a materialization, several after a rescale that none
+ *     followed yet, none for a young backend
+ * @param tail blocks of this backend's own changelog that are replayed over every part, ascending,
+ *     up to {@code end}
  * @param key format of the keys
  * @param states all registered states, by name ascending
  */
@@ -40,8 +41,8 @@ public record CheckpointHandle(
    *
    * @param keyGroups what to take from it; the parts of a handle do not overlap
    * @param materialization the files; none for a parent that never materialized
-   * @param blocks of the parent's changelog, ascending, replayed before the handle's tail, from the materialization's
-   *     position
+   * @param blocks of the parent's changelog, ascending, replayed before the handle's tail, from the
+   *     materialization's position
    */
   public record Part(
       KeyGroupRange keyGroups, Optional<Materialization> materialization, List<BlockRef> blocks) {

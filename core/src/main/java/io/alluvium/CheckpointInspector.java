@@ -5,7 +5,10 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.ObjLongConsumer;
 
-/** Looks at stored checkpoints without owning the job; writes nothing except {@link #collect}. Thread-safe. */
+/**
+ * Looks at stored checkpoints without owning the job; writes nothing except {@link #collect}.
+ * Thread-safe.
+ */
 public interface CheckpointInspector {
 
   /**
@@ -23,11 +26,13 @@ public interface CheckpointInspector {
   List<Entry> list();
 
   /**
-   * Reads and checks every byte that a checkpoint refers to, then every other blob under the directory.
+   * Reads and checks every byte that a checkpoint refers to, then every other blob under the
+   * directory.
    *
    * @param checkpointId {@code INVALID} when there is no such checkpoint
    * @param progress told the name of each blob checked and its size in bytes
-   * @return what is wrong, one sentence each that names blob, offset, expected and found; empty when all is sound
+   * @return what is wrong, one sentence each that names blob, offset, expected and found; empty
+   *     when all is sound
    */
   List<String> verify(long checkpointId, ObjLongConsumer<String> progress);
 
@@ -41,8 +46,9 @@ public interface CheckpointInspector {
   record Collection(List<String> deleted, long bytes, int kept) {}
 
   /**
-   * Deletes blobs that no retained manifest reaches. Spares everything of the newest incarnation unless its newest blob
-   * is older than {@code grace}; a grace of zero states that the job is stopped.
+   * Deletes blobs that no retained manifest reaches. Spares everything of the newest incarnation
+   * unless its newest blob is older than {@code grace}; a grace of zero states that the job is
+   * stopped.
    *
    * @param mode whether to delete or only to say what would go
    */

@@ -10,7 +10,8 @@ import java.util.random.RandomGenerator;
 /**
  * What a backend is made of besides its settings.
  *
- * @param store used instead of the one that {@code state.checkpoints.dir} names; the caller closes it
+ * @param store used instead of the one that {@code state.checkpoints.dir} names; the caller closes
+ *     it
  * @param execution time and threads; closed with the backend when Alluvium made it
  * @param random for incarnations, jitter and randomized delays; thread-safe
  * @param metrics where measurements go

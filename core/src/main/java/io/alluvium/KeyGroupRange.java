@@ -1,7 +1,8 @@
 package io.alluvium;
 
 /**
- * A half-open range {@code [from, to)} of key groups, the part of the key space that one subtask owns. Immutable.
+ * A half-open range {@code [from, to)} of key groups, the part of the key space that one subtask
+ * owns. Immutable.
  *
  * @param from first key group, at least 0
  * @param to one past the last key group, at most {@value #MAX_KEY_GROUPS}
@@ -24,7 +25,10 @@ public record KeyGroupRange(int from, int to) {
     }
   }
 
-  /** The range of one subtask when {@code maxParallelism} key groups are spread over {@code parallelism} subtasks. */
+  /**
+   * The range of one subtask when {@code maxParallelism} key groups are spread over {@code
+   * parallelism} subtasks.
+   */
   public static KeyGroupRange ofSubtask(int maxParallelism, int parallelism, int subtask) {
     if (maxParallelism < 1 || maxParallelism > MAX_KEY_GROUPS) {
       throw StateBackendException.invalid(

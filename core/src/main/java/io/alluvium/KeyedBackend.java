@@ -12,9 +12,9 @@ import java.util.stream.Stream;
 /**
  * The keyed state of one subtask: the facade that an operator works with.
  *
- * <p>Confined to the task thread, the thread that first uses it, except {@link #confirm} and {@link #abort}, which any
- * thread may call. No call waits for storage, except that a write waits while the changelog's bytes in flight are at
- * their bound ({@code dstl.dfs.upload.max-in-flight}).
+ * <p>Confined to the task thread, the thread that first uses it, except {@link #confirm} and {@link
+ * #abort}, which any thread may call. No call waits for storage, except that a write waits while
+ * the changelog's bytes in flight are at their bound ({@code dstl.dfs.upload.max-in-flight}).
  *
  * @param <K> type of the keys
  */
@@ -25,7 +25,10 @@ public interface KeyedBackend<K> extends AutoCloseable {
   /** Number of key groups of the whole job; fixed for the life of its state. */
   int maxParallelism();
 
-  /** Selects the key that every state is seen at. {@code INVALID} when it belongs to another subtask. */
+  /**
+   * Selects the key that every state is seen at. {@code INVALID} when it belongs to another
+   * subtask.
+   */
   void setCurrentKey(K key);
 
   /** The selected key; {@code INVALID} before any was selected. */
@@ -35,9 +38,9 @@ public interface KeyedBackend<K> extends AutoCloseable {
   int keyGroupOf(K key);
 
   /**
-   * Gives the state of a descriptor, registering it when it is new. The same name gives the same object. A name that
-   * was registered with another kind, or restored with a format that the given serializers do not read, is
-   * {@code INCOMPATIBLE}.
+   * Gives the state of a descriptor, registering it when it is new. The same name gives the same
+   * object. A name that was registered with another kind, or restored with a format that the given
+   * serializers do not read, is {@code INCOMPATIBLE}.
    */
   <S extends State> S state(StateDescriptor<S> descriptor);
 
@@ -48,32 +51,42 @@ public interface KeyedBackend<K> extends AutoCloseable {
   /** Gives the timer queue of a name, registering it when it is new. */
   <N> TimerQueue<K, N> timers(String name, Serializer<N> namespace);
 
-  /** Every key that has something stored in a state without namespaces, each once, in no order; close the stream. */
+  /**
+   * Every key that has something stored in a state without namespaces, each once, in no order;
+   * close the stream.
+   */
   Stream<K> keys(State state);
 
-  /** Every key that has something stored in a namespace of a state, each once, in no order; close the stream. */
+  /**
+   * Every key that has something stored in a namespace of a state, each once, in no order; close
+   * the stream.
+   */
   <N> Stream<K> keys(Namespaced<N, ?> state, N namespace);
 
   /**
-   * Takes a checkpoint: seals the changelog, notes its end and returns. No I/O on this thread (with the changelog
-   * disabled: flushes and cuts the table on this thread).
+   * Takes a checkpoint: seals the changelog, notes its end and returns. No I/O on this thread (with
+   * the changelog disabled: flushes and cuts the table on this thread).
    *
    * @param checkpointId greater than any before
-   * @return completes on a background thread once everything that the handle names is durable; fails with
-   *     {@code UNAVAILABLE} when storage refuses for too long, and then nothing is lost and a later checkpoint may
-   *     succeed. Either {@link #confirm} or {@link #abort} must follow
+   * @return completes on a background thread once everything that the handle names is durable;
+   *     fails with {@code UNAVAILABLE} when storage refuses for too long, and then nothing is lost
+   *     and a later checkpoint may succeed. Either {@link #confirm} or {@link #abort} must follow
    */
   CompletableFuture<CheckpointHandle> checkpoint(long checkpointId);
 
-  /** The checkpoint is part of a stored manifest. Aborts every older one that is still pending. Idempotent. */
+  /**
+   * The checkpoint is part of a stored manifest. Aborts every older one that is still pending.
+   * Idempotent.
+   */
   void confirm(long checkpointId);
 
   /** The checkpoint will never be used. Idempotent; a confirmed one stays confirmed. */
   void abort(long checkpointId);
 
   /**
-   * Does a bounded piece of work that waits for the task thread (a heap table's materialization). Called by the other
-   * methods often enough while records flow; an idle task may call it now and then.
+   * Does a bounded piece of work that waits for the task thread (a heap table's materialization).
+   * Called by the other methods often enough while records flow; an idle task may call it now and
+   * then.
    */
   void idle();
 
@@ -83,7 +96,10 @@ public interface KeyedBackend<K> extends AutoCloseable {
   /** What this backend consists of now, for tools and metrics. */
   List<StateRegistration> states();
 
-  /** Stops and releases everything, native memory included. Pending checkpoints fail with {@code CLOSED}. Idempotent. */
+  /**
+   * Stops and releases everything, native memory included. Pending checkpoints fail with {@code
+   * CLOSED}. Idempotent.
+   */
   @Override
   void close();
 }

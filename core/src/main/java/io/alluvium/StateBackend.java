@@ -7,9 +7,9 @@ import java.util.Map;
 import java.util.Properties;
 
 /**
- * Alluvium in one process: the blob store, the shared log uploader, the materializer, the catalog of checkpoints, and a
- * {@link KeyedBackend} for each subtask. Opening it does no I/O beyond what its stores need; a job is owned from
- * {@link CheckpointCatalog#takeOver} on. Thread-safe.
+ * Alluvium in one process: the blob store, the shared log uploader, the materializer, the catalog
+ * of checkpoints, and a {@link KeyedBackend} for each subtask. Opening it does no I/O beyond what
+ * its stores need; a job is owned from {@link CheckpointCatalog#takeOver} on. Thread-safe.
  */
 public interface StateBackend extends AutoCloseable {
 
@@ -45,13 +45,14 @@ public interface StateBackend extends AutoCloseable {
   CheckpointInspector inspector();
 
   /**
-   * Makes the keyed backend of one subtask, empty or restored. Call it from the thread that will use it, or hand it over
-   * safely; a restore blocks until the state is there.
+   * Makes the keyed backend of one subtask, empty or restored. Call it from the thread that will
+   * use it, or hand it over safely; a restore blocks until the state is there.
    *
    * @param key serializer of the keys
    * @param maxParallelism number of key groups of the job
    * @param keyGroups what this subtask owns
-   * @param restoreFrom handles of one checkpoint, as many as there are; those that do not overlap are ignored
+   * @param restoreFrom handles of one checkpoint, as many as there are; those that do not overlap
+   *     are ignored
    * @param mode how the restored blobs may be used afterwards
    */
   <K> KeyedBackend<K> keyed(

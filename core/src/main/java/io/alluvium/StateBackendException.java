@@ -3,8 +3,9 @@ package io.alluvium;
 import java.io.Serial;
 
 /**
- * The one exception of Alluvium. Its {@link Kind} says what the caller must do; its message names the thing, the value,
- * the bound and the remedy in one sentence, fit to be shown to a user as it is.
+ * The one exception of Alluvium. Its {@link Kind} says what the caller must do; its message names
+ * the thing, the value, the bound and the remedy in one sentence, fit to be shown to a user as it
+ * is.
  */
 public final class StateBackendException extends RuntimeException {
 
@@ -14,7 +15,10 @@ public final class StateBackendException extends RuntimeException {
   public enum Kind {
     /** A storage or a resource does not answer now; the same call may succeed later. */
     UNAVAILABLE,
-    /** Stored bytes are damaged or missing; stop and inspect. The message names blob, offset, expected and found. */
+    /**
+     * Stored bytes are damaged or missing; stop and inspect. The message names blob, offset,
+     * expected and found.
+     */
     CORRUPT,
     /** A version, format or schema that this build or this job does not read. */
     INCOMPATIBLE,

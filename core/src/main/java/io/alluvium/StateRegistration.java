@@ -9,8 +9,8 @@ import java.util.List;
  * @param name unique within the backend
  * @param id derived from the name, part of every key of the state
  * @param namespace format of its namespaces
- * @param values formats of its values: one for value, list (the element), reducing and aggregating (the accumulator)
- *     state; two for map state (user key, value); none for timers
+ * @param values formats of its values: one for value, list (the element), reducing and aggregating
+ *     (the accumulator) state; two for map state (user key, value); none for timers
  */
 public record StateRegistration(
     String name,

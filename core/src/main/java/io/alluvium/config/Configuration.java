@@ -10,14 +10,16 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Settings, checked once: every value parses and lies within its bounds, every required one is there, every key in
- * Alluvium's name spaces is known. Immutable.
+ * Settings, checked once: every value parses and lies within its bounds, every required one is
+ * there, every key in Alluvium's name spaces is known. Immutable.
  */
 public final class Configuration {
 
-  /** Prefixes that belong to Alluvium; a key outside of them is left alone, so that a file may be shared. */
-  public static final List<String> NAME_SPACES =
-      List.of("state.", "dstl.", "alluvium.", "s3.");
+  /**
+   * Prefixes that belong to Alluvium; a key outside of them is left alone, so that a file may be
+   * shared.
+   */
+  public static final List<String> NAME_SPACES = List.of("state.", "dstl.", "alluvium.", "s3.");
 
   private final Map<String, String> values;
 
@@ -60,7 +62,7 @@ public final class Configuration {
 
   private static void check(Option<?> option, String text, List<String> problems) {
     try {
-      option.parser().apply(text);
+      Object unused = option.parser().apply(text);
     } catch (IllegalArgumentException e) {
       problems.add("the value '" + text + "' of '" + option.key() + "' " + e.getMessage());
     }

@@ -5,14 +5,20 @@ import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Durations as people write them: {@code 300ms}, {@code 2s}, {@code 10m}, {@code 10 min}, {@code 1h}, {@code 2d}. */
+/**
+ * Durations as people write them: {@code 300ms}, {@code 2s}, {@code 10m}, {@code 10 min}, {@code
+ * 1h}, {@code 2d}.
+ */
 public final class Durations {
 
   private static final Pattern TEXT = Pattern.compile("\\s*(-?\\d{1,15})\\s*([a-zA-Zµ]*)\\s*");
 
   private Durations() {}
 
-  /** Throws {@code IllegalArgumentException} whose message completes "the value ...". A bare {@code 0} needs no unit. */
+  /**
+   * Throws {@code IllegalArgumentException} whose message completes "the value ...". A bare {@code
+   * 0} needs no unit.
+   */
   public static Duration parse(String text) {
     Matcher matcher = TEXT.matcher(text);
     if (!matcher.matches()) {

@@ -7,11 +7,12 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * One typed setting: its key, how its text is read and checked, its default and what it does. Immutable.
+ * One typed setting: its key, how its text is read and checked, its default and what it does.
+ * Immutable.
  *
  * @param key full name in a properties file
- * @param parser reads the text; throws {@code IllegalArgumentException} whose message completes the sentence
- *     "the value '...' of '...' ..."
+ * @param parser reads the text; throws {@code IllegalArgumentException} whose message completes the
+ *     sentence "the value '...' of '...' ..."
  * @param defaultText the default as a user would write it; empty when there is none
  * @param required whether a value must be given
  * @param range what is accepted, for people: a type with its unit and bounds
@@ -75,10 +76,7 @@ public record Option<T>(
           Duration value = Durations.parse(text);
           if (value.compareTo(min) < 0 || value.compareTo(max) > 0) {
             throw new IllegalArgumentException(
-                "must lie within "
-                    + Durations.format(min)
-                    + " and "
-                    + Durations.format(max));
+                "must lie within " + Durations.format(min) + " and " + Durations.format(max));
           }
           return value;
         },

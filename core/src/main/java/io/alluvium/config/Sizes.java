@@ -4,7 +4,10 @@ import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Sizes in bytes as people write them: {@code 512}, {@code 64 kb}, {@code 5 mb}, {@code 1 gb}; units are powers of 1024. */
+/**
+ * Sizes in bytes as people write them: {@code 512}, {@code 64 kb}, {@code 5 mb}, {@code 1 gb};
+ * units are powers of 1024.
+ */
 public final class Sizes {
 
   private static final Pattern TEXT = Pattern.compile("\\s*(\\d{1,15})\\s*([a-zA-Z]*)\\s*");

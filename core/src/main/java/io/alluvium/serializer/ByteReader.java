@@ -8,8 +8,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * Reads what {@link ByteWriter} wrote, within bounds: reading past the end throws {@code CORRUPT} and never looks at a
- * byte outside the given range. Reusable through {@link #reset}. Confined to one thread.
+ * Reads what {@link ByteWriter} wrote, within bounds: reading past the end throws {@code CORRUPT}
+ * and never looks at a byte outside the given range. Reusable through {@link #reset}. Confined to
+ * one thread.
  */
 public final class ByteReader {
 

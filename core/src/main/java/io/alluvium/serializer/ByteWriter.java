@@ -8,8 +8,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * A growing byte buffer that is reused for one key or value after the other. Multi-byte numbers are big endian;
- * varints are little-endian base 128 (seven bits a byte, the high bit means "more"). Confined to one thread.
+ * A growing byte buffer that is reused for one key or value after the other. Multi-byte numbers are
+ * big endian; varints are little-endian base 128 (seven bits a byte, the high bit means "more").
+ * Confined to one thread.
  */
 public final class ByteWriter {
 
@@ -43,13 +44,19 @@ public final class ByteWriter {
     length = 0;
   }
 
-  /** Keeps the first {@code newLength} bytes, or declares that many of the backing array filled by the caller. */
+  /**
+   * Keeps the first {@code newLength} bytes, or declares that many of the backing array filled by
+   * the caller.
+   */
   public void setLength(int newLength) {
     ensureCapacity(newLength);
     length = newLength;
   }
 
-  /** Makes room for {@code capacity} bytes in all, so that a caller may fill {@link #array()} directly. */
+  /**
+   * Makes room for {@code capacity} bytes in all, so that a caller may fill {@link #array()}
+   * directly.
+   */
   public void ensureCapacity(int capacity) {
     if (capacity < 0 || capacity > array.length) {
       grow(capacity);

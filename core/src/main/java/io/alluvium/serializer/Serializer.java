@@ -3,11 +3,12 @@ package io.alluvium.serializer;
 import java.util.Optional;
 
 /**
- * Turns values of one type into bytes and back. Small enough to be written by hand for a user's own type; the built-in
- * ones are in {@link Serializers}.
+ * Turns values of one type into bytes and back. Small enough to be written by hand for a user's own
+ * type; the built-in ones are in {@link Serializers}.
  *
- * <p>Stateless or safe to use from several threads: one instance serves every subtask of a process. Equal keys must
- * give equal bytes, because state is addressed by the bytes of its key. Values are never {@code null}.
+ * <p>Stateless or safe to use from several threads: one instance serves every subtask of a process.
+ * Equal keys must give equal bytes, because state is addressed by the bytes of its key. Values are
+ * never {@code null}.
  */
 public interface Serializer<T> {
 
@@ -22,9 +23,10 @@ public interface Serializer<T> {
   /**
    * How this serializer meets values that were written in another format.
    *
-   * @return this serializer when it reads them as they are; another one when they must be read by that and written
-   *     anew by this (the state is migrated at registration); empty when they cannot be read (the registration fails
-   *     with {@code INCOMPATIBLE}, naming the state, the old and the new format)
+   * @return this serializer when it reads them as they are; another one when they must be read by
+   *     that and written anew by this (the state is migrated at registration); empty when they
+   *     cannot be read (the registration fails with {@code INCOMPATIBLE}, naming the state, the old
+   *     and the new format)
    */
   default Optional<Serializer<T>> readerOf(SerializerSnapshot written) {
     return written.equals(snapshot()) ? Optional.of(this) : Optional.empty();

@@ -4,12 +4,13 @@ import java.util.Arrays;
 import java.util.HexFormat;
 
 /**
- * What a serializer wrote about its own format when a state was registered; stored in every checkpoint. Immutable.
+ * What a serializer wrote about its own format when a state was registered; stored in every
+ * checkpoint. Immutable.
  *
  * @param id stable name of the format, for example {@code string} or {@code com.acme.Order}
  * @param version version of that format, at least 1
- * @param schema whatever the serializer needs to recognise or read it later: record components, enum constants, the
- *     snapshots of element serializers; empty for a simple type
+ * @param schema whatever the serializer needs to recognise or read it later: record components,
+ *     enum constants, the snapshots of element serializers; empty for a simple type
  */
 public record SerializerSnapshot(String id, int version, byte[] schema) {
 

@@ -1,4 +1,7 @@
-/** Turning values into bytes: the {@code Serializer} interface, the built-in serializers and the byte buffers. */
+/**
+ * Turning values into bytes: the {@code Serializer} interface, the built-in serializers and the
+ * byte buffers.
+ */
 @NullMarked
 package io.alluvium.serializer;
 

@@ -4,8 +4,8 @@ import io.alluvium.StateBackendException;
 import java.util.Optional;
 
 /**
- * Name of a data blob: {@code data/<incarnation>/<counter>.<log|table>}. The incarnation tells who wrote it, the
- * counter runs through the process, so that no name is ever used twice. Immutable.
+ * Name of a data blob: {@code data/<incarnation>/<counter>.<log|table>}. The incarnation tells who
+ * wrote it, the counter runs through the process, so that no name is ever used twice. Immutable.
  *
  * @param counter at least 0, written as 16 hexadecimal digits
  */
@@ -62,7 +62,9 @@ public record BlobName(Incarnation incarnation, long counter, Kind kind) {
         .orElseThrow(
             () ->
                 StateBackendException.invalid(
-                    "'" + text + "' is not a blob name of the form data/<incarnation>/<counter>.log|table"));
+                    "'"
+                        + text
+                        + "' is not a blob name of the form data/<incarnation>/<counter>.log|table"));
   }
 
   @Override

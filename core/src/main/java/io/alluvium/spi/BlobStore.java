@@ -12,15 +12,16 @@ import java.util.OptionalLong;
 /**
  * Durable objects by name: the seam to a directory, to object storage, to a faulty store in tests.
  *
- * <p>Names are relative to the store, made of {@code [A-Za-z0-9._/-]}, without a leading slash. Every call blocks until
- * its outcome is known; a call that throws {@link StateBackendException.Kind#UNAVAILABLE} <b>may or may not have taken
- * effect</b>. A missing blob is {@code CORRUPT} when it is read. Thread-safe.
+ * <p>Names are relative to the store, made of {@code [A-Za-z0-9._/-]}, without a leading slash.
+ * Every call blocks until its outcome is known; a call that throws {@link
+ * StateBackendException.Kind#UNAVAILABLE} <b>may or may not have taken effect</b>. A missing blob
+ * is {@code CORRUPT} when it is read. Thread-safe.
  */
 public interface BlobStore extends AutoCloseable {
 
   /**
-   * Stores a blob, all or nothing; it is durable when this returns. A name is never written with other bytes than
-   * before, so that a retry is harmless.
+   * Stores a blob, all or nothing; it is durable when this returns. A name is never written with
+   * other bytes than before, so that a retry is harmless.
    *
    * @param content the bytes, in order; read through duplicates, positions are left alone
    */
@@ -40,12 +41,15 @@ public interface BlobStore extends AutoCloseable {
   OptionalLong size(String name);
 
   /**
-   * Opens {@code length} bytes from {@code offset} for reading. The stream fails with an {@code IOException} or ends
-   * early when the blob is shorter; the caller checks.
+   * Opens {@code length} bytes from {@code offset} for reading. The stream fails with an {@code
+   * IOException} or ends early when the blob is shorter; the caller checks.
    */
   InputStream open(String name, long offset, long length);
 
-  /** Reads exactly {@code length} bytes from {@code offset}; {@code CORRUPT} when the blob is missing or shorter. */
+  /**
+   * Reads exactly {@code length} bytes from {@code offset}; {@code CORRUPT} when the blob is
+   * missing or shorter.
+   */
   default byte[] read(String name, long offset, int length) {
     try (InputStream in = open(name, offset, length)) {
       byte[] bytes = in.readNBytes(length);
@@ -55,7 +59,8 @@ public interface BlobStore extends AutoCloseable {
       }
       return bytes;
     } catch (IOException e) {
-      throw StateBackendException.unavailable("cannot read blob '" + name + "': " + e.getMessage(), e);
+      throw StateBackendException.unavailable(
+          "cannot read blob '" + name + "': " + e.getMessage(), e);
     }
   }
 

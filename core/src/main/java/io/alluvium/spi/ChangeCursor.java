@@ -1,6 +1,9 @@
 package io.alluvium.spi;
 
-/** Walks changes in order without allocating. Confined to one thread. Ranges point into {@link #array()}. */
+/**
+ * Walks changes in order without allocating. Confined to one thread. Ranges point into {@link
+ * #array()}.
+ */
 public interface ChangeCursor {
 
   /** Moves to the next change; false at the end. */

@@ -5,23 +5,25 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The ordered changes of one backend. Each has a dense sequence number; {@code [from, to)} ranges of them become durable
- * in blocks.
+ * The ordered changes of one backend. Each has a dense sequence number; {@code [from, to)} ranges
+ * of them become durable in blocks.
  *
  * <pre>
  *   start        trim point        durable up to        sealed up to      next
  *     |---deletable--|----stored-------|-----queued----------|--active block-|
  * </pre>
  *
- * <p>{@link #append}, {@link #seal} and {@link #persist} are confined to the task thread; the rest is thread-safe.
+ * <p>{@link #append}, {@link #seal} and {@link #persist} are confined to the task thread; the rest
+ * is thread-safe.
  */
 public interface Changelog extends AutoCloseable {
 
   /**
-   * Appends one change under {@link #nextSqn()}. Allocates nothing and does no I/O; waits only when the bytes in flight
-   * reach their bound, and then says so in a metric. Copies what it keeps.
+   * Appends one change under {@link #nextSqn()}. Allocates nothing and does no I/O; waits only when
+   * the bytes in flight reach their bound, and then says so in a metric. Copies what it keeps.
    *
-   * @param key whole key, starting with its key group (two bytes, big endian); a prefix for {@code DELETE_RANGE}
+   * @param key whole key, starting with its key group (two bytes, big endian); a prefix for {@code
+   *     DELETE_RANGE}
    * @param value value of a PUT or operand of a MERGE; ignored (length 0) otherwise
    */
   void append(Operation operation, byte[] key, int keyLength, byte[] value, int valueLength);
@@ -36,9 +38,9 @@ public interface Changelog extends AutoCloseable {
    * Seals, then asks for {@code [from, nextSqn())} to become durable.
    *
    * @param from at least the trim point
-   * @return a future of the blocks that overlap the range, ascending, without holes; completed on a background thread.
-   *     It fails with {@code UNAVAILABLE} after the configured attempts; the blocks stay queued and are retried for
-   *     ever, so that a later call may succeed
+   * @return a future of the blocks that overlap the range, ascending, without holes; completed on a
+   *     background thread. It fails with {@code UNAVAILABLE} after the configured attempts; the
+   *     blocks stay queued and are retried for ever, so that a later call may succeed
    */
   CompletableFuture<List<BlockRef>> persist(long from);
 
@@ -48,13 +50,21 @@ public interface Changelog extends AutoCloseable {
   /** Forgets blocks that lie wholly below {@code sqn}: nothing will be asked for below it again. */
   void trim(long sqn);
 
-  /** Bytes, as appended, of the changes in {@code [sqn, nextSqn())}, rounded up to blocks; for deciding when to materialize. */
+  /**
+   * Bytes, as appended, of the changes in {@code [sqn, nextSqn())}, rounded up to blocks; for
+   * deciding when to materialize.
+   */
   long bytesSince(long sqn);
 
-  /** Names of every segment that holds a block at or above the trim point or is being written now. */
+  /**
+   * Names of every segment that holds a block at or above the trim point or is being written now.
+   */
   Set<BlobName> liveBlobs();
 
-  /** Stops; queued blocks of this changelog are dropped, segments in flight that hold others' blocks are not. */
+  /**
+   * Stops; queued blocks of this changelog are dropped, segments in flight that hold others' blocks
+   * are not.
+   */
   @Override
   void close();
 }

@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The durable short-term log of a process: one uploader shared by the changelogs of all its backends, and the reader.
- * Thread-safe.
+ * The durable short-term log of a process: one uploader shared by the changelogs of all its
+ * backends, and the reader. Thread-safe.
  */
 public interface ChangelogStorage extends AutoCloseable {
 
@@ -19,15 +19,16 @@ public interface ChangelogStorage extends AutoCloseable {
   Changelog open(long id, KeyGroupRange keyGroups, long startSqn);
 
   /**
-   * Fetches and decodes one block, only the key groups asked for. Runs on {@link Execution#downloads()}; every byte
-   * that is used is verified first.
+   * Fetches and decodes one block, only the key groups asked for. Runs on {@link
+   * Execution#downloads()}; every byte that is used is verified first.
    */
   CompletableFuture<ChangeBlock> read(BlockRef block, KeyGroupRange keyGroups);
 
   /**
    * Verifies every byte of a segment.
    *
-   * @return what is wrong, one sentence each that names blob, offset, expected and found; empty when it is sound
+   * @return what is wrong, one sentence each that names blob, offset, expected and found; empty
+   *     when it is sound
    */
   List<String> verify(BlobStore store, BlobName segment);
 

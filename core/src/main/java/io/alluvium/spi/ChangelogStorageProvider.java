@@ -5,7 +5,10 @@ import io.alluvium.config.Option;
 import java.util.List;
 import java.util.random.RandomGenerator;
 
-/** Opens the log under one value of {@code state.backend.changelog.storage}; found through {@link java.util.ServiceLoader}. */
+/**
+ * Opens the log under one value of {@code state.backend.changelog.storage}; found through {@link
+ * java.util.ServiceLoader}.
+ */
 public interface ChangelogStorageProvider {
 
   /** For example {@code filesystem} or {@code memory}. */

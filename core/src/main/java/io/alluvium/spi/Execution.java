@@ -5,8 +5,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 
 /**
- * Time and threads, so that the whole protocol can run on real threads or, in a simulation, one step at a time from one
- * seed. Nothing else in Alluvium asks for the time, starts a thread or waits. Thread-safe.
+ * Time and threads, so that the whole protocol can run on real threads or, in a simulation, one
+ * step at a time from one seed. Nothing else in Alluvium asks for the time, starts a thread or
+ * waits. Thread-safe.
  */
 public interface Execution extends AutoCloseable {
 
@@ -31,12 +32,15 @@ public interface Execution extends AutoCloseable {
   /** Threads for materializations; at most k run at once. */
   Executor materializations();
 
-  /** Runs a short task on the scheduler's thread after a delay; it must not block or run user code. */
+  /**
+   * Runs a short task on the scheduler's thread after a delay; it must not block or run user code.
+   */
   Scheduled schedule(Duration delay, Runnable task);
 
   /**
-   * Waits for a future; the only way to wait. Throws what the future failed with: a {@code StateBackendException}
-   * unwrapped, anything else as {@code INTERNAL}. An interrupt is restored and becomes {@code UNAVAILABLE}.
+   * Waits for a future; the only way to wait. Throws what the future failed with: a {@code
+   * StateBackendException} unwrapped, anything else as {@code INTERNAL}. An interrupt is restored
+   * and becomes {@code UNAVAILABLE}.
    */
   <T> T await(CompletableFuture<T> future);
 

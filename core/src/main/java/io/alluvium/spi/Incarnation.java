@@ -7,8 +7,8 @@ import java.util.HexFormat;
 import java.util.random.RandomGenerator;
 
 /**
- * The identity of one takeover attempt of a job: 128 random bits, fresh for every attempt, part of the name of every
- * blob that its owner writes. Immutable.
+ * The identity of one takeover attempt of a job: 128 random bits, fresh for every attempt, part of
+ * the name of every blob that its owner writes. Immutable.
  */
 public record Incarnation(long high, long low) {
 

@@ -13,9 +13,10 @@ import io.alluvium.serializer.ByteWriter;
  *   |<-------------------------------- row ----------------------------------->|
  * </pre>
  *
- * <p>The key group is big endian and comes first, so that one key group is one contiguous range over all states. The
- * lengths make the layout unambiguous and each row (one key and namespace of one state) one contiguous range. Timers
- * stand in the row of the empty key and the empty namespace, ordered by the rest.
+ * <p>The key group is big endian and comes first, so that one key group is one contiguous range
+ * over all states. The lengths make the layout unambiguous and each row (one key and namespace of
+ * one state) one contiguous range. Timers stand in the row of the empty key and the empty
+ * namespace, ordered by the rest.
  */
 public final class KeyLayout {
 
@@ -35,7 +36,8 @@ public final class KeyLayout {
   }
 
   /**
-   * Bytes up to the end of the row part; {@code length + 1} when the key, then a prefix, ends before its row does.
+   * Bytes up to the end of the row part; {@code length + 1} when the key, then a prefix, ends
+   * before its row does.
    */
   public static int rowLength(byte[] key, int offset, int length) {
     int limit = offset + length;

@@ -3,8 +3,9 @@ package io.alluvium.spi;
 import java.util.function.LongSupplier;
 
 /**
- * Where measurements go. An implementation forwards to whatever the process uses; {@link #NONE} drops them. Names are
- * lower-case, dotted, and end in a unit ({@code log.upload.bytes}, {@code checkpoint.sync.micros}). Thread-safe.
+ * Where measurements go. An implementation forwards to whatever the process uses; {@link #NONE}
+ * drops them. Names are lower-case, dotted, and end in a unit ({@code log.upload.bytes}, {@code
+ * checkpoint.sync.micros}). Thread-safe.
  */
 public interface Metrics {
 
@@ -22,7 +23,10 @@ public interface Metrics {
 
   Histogram histogram(String name);
 
-  /** Registers a value that is read when somebody looks; a second registration of a name replaces the first. */
+  /**
+   * Registers a value that is read when somebody looks; a second registration of a name replaces
+   * the first.
+   */
   void gauge(String name, LongSupplier value);
 
   /** Drops everything. */

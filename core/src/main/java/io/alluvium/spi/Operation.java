@@ -3,17 +3,23 @@ package io.alluvium.spi;
 import io.alluvium.StateBackendException;
 
 /**
- * The four physical operations that a change can be. All are idempotent in order: replaying a suffix over a table that
- * already holds part of it gives the same table.
+ * The four physical operations that a change can be. All are idempotent in order: replaying a
+ * suffix over a table that already holds part of it gives the same table.
  */
 public enum Operation {
   /** Sets the value of a key. */
   PUT(1),
   /** Removes a key. */
   DELETE(2),
-  /** Removes every key that starts with the given prefix; the prefix holds at least key group and state id. */
+  /**
+   * Removes every key that starts with the given prefix; the prefix holds at least key group and
+   * state id.
+   */
   DELETE_RANGE(3),
-  /** Appends an operand to the value of a key; each operand carries its own sequence number, see {@code ListOperands}. */
+  /**
+   * Appends an operand to the value of a key; each operand carries its own sequence number, see
+   * {@code ListOperands}.
+   */
   MERGE(4);
 
   private final int code;

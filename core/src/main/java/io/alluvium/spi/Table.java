@@ -5,11 +5,12 @@ import java.nio.file.Path;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The local structure that answers reads: a sorted map from bytes to bytes, unsigned lexicographic order. The typed
- * states only encode and decode; the table and the changelog receive the same bytes.
+ * The local structure that answers reads: a sorted map from bytes to bytes, unsigned lexicographic
+ * order. The typed states only encode and decode; the table and the changelog receive the same
+ * bytes.
  *
- * <p>Confined to the task thread, except where a method says otherwise. A key starts with its key group (two bytes, big
- * endian).
+ * <p>Confined to the task thread, except where a method says otherwise. A key starts with its key
+ * group (two bytes, big endian).
  */
 public interface Table extends AutoCloseable {
 
@@ -28,40 +29,50 @@ public interface Table extends AutoCloseable {
   /** Removes every key that starts with the prefix. */
   void deleteRange(byte[] prefix, int prefixLength);
 
-  /** Appends an operand to the value of a key (bytes concatenated); a key without a value gets the operand as its value. */
+  /**
+   * Appends an operand to the value of a key (bytes concatenated); a key without a value gets the
+   * operand as its value.
+   */
   void merge(byte[] key, int keyLength, byte[] operand, int operandLength);
 
   /**
-   * Iterates over the keys that start with the prefix, ascending, as they were when the scan was opened; writes during
-   * the scan neither disturb nor show.
+   * Iterates over the keys that start with the prefix, ascending, as they were when the scan was
+   * opened; writes during the scan neither disturb nor show.
    */
   TableScan scan(byte[] prefix, int prefixLength);
 
   /**
-   * Begins to write the table's content as files under {@code directory}, without stopping the task thread. The files
-   * hold every change applied before this call and an unknown part of the later ones. Called by the materializer's
-   * thread; completes there or on the task thread (a heap table emits slices in {@link #advance()}).
+   * Begins to write the table's content as files under {@code directory}, without stopping the task
+   * thread. The files hold every change applied before this call and an unknown part of the later
+   * ones. Called by the materializer's thread; completes there or on the task thread (a heap table
+   * emits slices in {@link #advance()}).
    *
    * @param directory absent; made by the table on the same file system as its own files
    */
   CompletableFuture<TableCut> cut(Path directory);
 
   /**
-   * The same as {@link #cut}, at once on the task thread: the files hold exactly the changes applied so far. Stops the
-   * task; for running without a changelog.
+   * The same as {@link #cut}, at once on the task thread: the files hold exactly the changes
+   * applied so far. Stops the task; for running without a changelog.
    */
   TableCut cutNow(Path directory);
 
-  /** Called on the task thread between records: does one bounded slice of work for a cut, if there is any. */
+  /**
+   * Called on the task thread between records: does one bounded slice of work for a cut, if there
+   * is any.
+   */
   default void advance() {}
 
   /**
-   * Applies coalesced changes in bulk, at a restore, before the task uses the table. May be called from several threads
-   * at once for disjoint key groups.
+   * Applies coalesced changes in bulk, at a restore, before the task uses the table. May be called
+   * from several threads at once for disjoint key groups.
    */
   void apply(SortedChanges changes);
 
-  /** Releases everything, native memory included; the local files stay. Idempotent. Cuts that are running fail with {@code CLOSED}. */
+  /**
+   * Releases everything, native memory included; the local files stay. Idempotent. Cuts that are
+   * running fail with {@code CLOSED}.
+   */
   @Override
   void close();
 }

@@ -4,7 +4,8 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * The files that a table wrote for a materialization. Immutable; {@link #close()} deletes the local copies.
+ * The files that a table wrote for a materialization; whoever asked for the cut deletes the
+ * directory. Immutable.
  *
  * @param files all of them, empty files left out
  */
@@ -14,8 +15,9 @@ public record TableCut(Path directory, List<File> files) {
    * One file of a cut.
    *
    * @param name local name, unique in the cut, restored under the same name
-   * @param immutable true when a file of this name never changes in this table instance, so that what was uploaded once
-   *     need not be read again (an SST); false for files that are written anew for each cut (MANIFEST, CURRENT)
+   * @param immutable true when a file of this name never changes in this table instance, so that
+   *     what was uploaded once need not be read again (an SST); false for files that are written
+   *     anew for each cut (MANIFEST, CURRENT)
    */
   public record File(String name, Path path, long sizeBytes, boolean immutable) {}
 }

@@ -8,4 +8,5 @@ package io.alluvium.spi;
  * @param crc32c checksum of all its bytes
  * @param immutable see {@link TableCut.File#immutable()}
  */
-public record TableFile(String name, BlobName blob, long sizeBytes, int crc32c, boolean immutable) {}
+public record TableFile(
+    String name, BlobName blob, long sizeBytes, int crc32c, boolean immutable) {}

@@ -7,7 +7,10 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.function.Function;
 
-/** Opens tables under one value of {@code state.backend.type}; found through {@link java.util.ServiceLoader}. */
+/**
+ * Opens tables under one value of {@code state.backend.type}; found through {@link
+ * java.util.ServiceLoader}.
+ */
 public interface TableProvider {
 
   /** For example {@code rocksdb} or {@code heap}. */
@@ -30,8 +33,8 @@ public interface TableProvider {
      *
      * @param directory of the table's own; absent or empty
      * @param keyGroups of the backend; whatever the parts hold outside is dropped
-     * @param parts restored files, possibly none, possibly of several parents after a rescale, possibly of another
-     *     format
+     * @param parts restored files, possibly none, possibly of several parents after a rescale,
+     *     possibly of another format
      * @param foreign reads a part of another format, by its format name
      */
     Table open(
@@ -40,7 +43,10 @@ public interface TableProvider {
         List<TablePart> parts,
         Function<TablePart, TableScan> foreign);
 
-    /** Reads every entry of a part in this provider's format within its key groups, ascending, without opening a table over it. */
+    /**
+     * Reads every entry of a part in this provider's format within its key groups, ascending,
+     * without opening a table over it.
+     */
     TableScan read(TablePart part);
 
     @Override

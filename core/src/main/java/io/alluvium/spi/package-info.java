@@ -1,4 +1,7 @@
-/** The seams of Alluvium: blob store, changelog, table, time and threads, metrics, and the values they exchange. */
+/**
+ * The seams of Alluvium: blob store, changelog, table, time and threads, metrics, and the values
+ * they exchange.
+ */
 @NullMarked
 package io.alluvium.spi;
 

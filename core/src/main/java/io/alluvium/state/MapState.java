@@ -21,8 +21,9 @@ public non-sealed interface MapState<UK, UV> extends State {
   boolean isEmpty();
 
   /**
-   * The entries in the order of their serialized user keys, as they were when the iterator was made; changes made
-   * meanwhile neither disturb nor show. {@code remove()} removes the entry from the state.
+   * The entries in the order of their serialized user keys, as they were when the iterator was
+   * made; changes made meanwhile neither disturb nor show. {@code remove()} removes the entry from
+   * the state.
    */
   Iterator<Map.Entry<UK, UV>> iterator();
 }

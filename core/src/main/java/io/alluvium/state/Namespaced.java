@@ -1,7 +1,8 @@
 package io.alluvium.state;
 
 /**
- * A state with namespaces: a window operator keeps one value per key and window. Confined to the task thread.
+ * A state with namespaces: a window operator keeps one value per key and window. Confined to the
+ * task thread.
  *
  * @param <N> type of the namespaces
  * @param <S> kind of state in each

@@ -3,12 +3,15 @@ package io.alluvium.state;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A durable set of timers, ordered by time; timers of the same time have no order among them that a job may rely on.
- * Confined to the task thread.
+ * A durable set of timers, ordered by time; timers of the same time have no order among them that a
+ * job may rely on. Confined to the task thread.
  */
 public interface TimerQueue<K, N> {
 
-  /** Registers a timer for the backend's current key. Registering the same one again changes nothing. */
+  /**
+   * Registers a timer for the backend's current key. Registering the same one again changes
+   * nothing.
+   */
   void register(N namespace, long timestampMillis);
 
   /** Deletes a timer of the backend's current key, if there is one. */
@@ -17,7 +20,10 @@ public interface TimerQueue<K, N> {
   /** The earliest timer over all key groups, or {@code null} when there is none. */
   @Nullable Timer<K, N> peek();
 
-  /** Removes and gives the earliest timer, or {@code null}. Does not change the backend's current key. */
+  /**
+   * Removes and gives the earliest timer, or {@code null}. Does not change the backend's current
+   * key.
+   */
   @Nullable Timer<K, N> poll();
 
   boolean isEmpty();

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The current key of a backend, serialized once when it is selected. Confined to the task thread.
  *
- * <p>The key group is a hash (MurmurHash3, 32 bit, Austin Appleby) of the key's serialized bytes, so that it depends on
- * nothing but the stored form.
+ * <p>The key group is a hash (MurmurHash3, 32 bit, Austin Appleby) of the key's serialized bytes,
+ * so that it depends on nothing but the stored form.
  */
 public final class KeyContext<K> {
 
@@ -36,7 +36,12 @@ public final class KeyContext<K> {
     if (!keyGroups.contains(group)) {
       current = null;
       throw StateBackendException.invalid(
-          "key '" + key + "' belongs to key group " + group + ", outside this subtask's " + keyGroups);
+          "key '"
+              + key
+              + "' belongs to key group "
+              + group
+              + ", outside this subtask's "
+              + keyGroups);
     }
     current = key;
     keyGroup = group;
@@ -44,7 +49,8 @@ public final class KeyContext<K> {
 
   public K currentKey() {
     if (current == null) {
-      throw StateBackendException.invalid("no key is selected; call setCurrentKey before using a state");
+      throw StateBackendException.invalid(
+          "no key is selected; call setCurrentKey before using a state");
     }
     return current;
   }
@@ -63,7 +69,10 @@ public final class KeyContext<K> {
     return keyGroups;
   }
 
-  /** Clears {@code out} and writes key group, state id and the current key; the namespace comes next. */
+  /**
+   * Clears {@code out} and writes key group, state id and the current key; the namespace comes
+   * next.
+   */
   public void startKey(ByteWriter out, int stateId) {
     if (current == null) {
       currentKey();

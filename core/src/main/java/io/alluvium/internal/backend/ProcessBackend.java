@@ -9,6 +9,7 @@ public final class ProcessBackend {
 
   private ProcessBackend() {}
 
+  @SuppressWarnings("DoNotCallSuggester")
   public static StateBackend open(Map<String, String> settings, Components components) {
     throw new UnsupportedOperationException(settings + " " + components);
   }

@@ -10,8 +10,9 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * The one way into the state of a backend: every update is written twice, into the table and into the changelog, the same
- * bytes, serialized once. Confined to the task thread, except {@link #appliedUpTo()}.
+ * The one way into the state of a backend: every update is written twice, into the table and into
+ * the changelog, the same bytes, serialized once. Confined to the task thread, except {@link
+ * #appliedUpTo()}.
  */
 public final class WritePath {
 
@@ -33,7 +34,10 @@ public final class WritePath {
    */
   private final Table table;
   private final Changelog changelog;
+
+  @SuppressWarnings("unused") // read and written through APPLIED
   private long applied;
+
   private boolean closed;
 
   public WritePath(Table table, Changelog changelog) {
@@ -96,7 +100,8 @@ public final class WritePath {
 
   private void checkOpen() {
     if (closed) {
-      throw StateBackendException.closed("this backend is closed; its states cannot be used any more");
+      throw StateBackendException.closed(
+          "this backend is closed; its states cannot be used any more");
     }
   }
 
