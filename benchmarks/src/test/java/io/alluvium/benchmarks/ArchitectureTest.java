@@ -1,0 +1,145 @@
+package io.alluvium.benchmarks;
+
+import static com.tngtech.archunit.base.DescribedPredicate.not;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
+import static com.tngtech.archunit.library.GeneralCodingRules.ACCESS_STANDARD_STREAMS;
+
+import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.core.importer.Location;
+import com.tngtech.archunit.junit.AnalyzeClasses;
+import com.tngtech.archunit.junit.ArchTest;
+import com.tngtech.archunit.lang.ArchRule;
+import io.alluvium.benchmarks.ArchitectureTest.NoGeneratedBenchmarks;
+
+/**
+ * The modules and the directions between them. It lives here because only this module has all the
+ * others on its class path.
+ */
+@AnalyzeClasses(
+    packages = "io.alluvium",
+    importOptions = {ImportOption.DoNotIncludeTests.class, NoGeneratedBenchmarks.class})
+final class ArchitectureTest {
+  private static final String DSTL = "io.alluvium.dstl..";
+  private static final String ROCKSDB = "io.alluvium.rocksdb..";
+  private static final String TESTKIT = "io.alluvium.testkit..";
+  private static final String CLI = "io.alluvium.cli..";
+  private static final String BENCHMARKS = "io.alluvium.benchmarks..";
+
+  /** Whatever is ours and in no other module's package is core's. */
+  private static final DescribedPredicate<JavaClass> CORE =
+      resideInAPackage("io.alluvium..")
+          .and(not(resideInAnyPackage(DSTL, ROCKSDB, TESTKIT, CLI, BENCHMARKS)))
+          .as("core");
+
+  @ArchTest
+  static final ArchRule modules_pointInOneDirection =
+      layeredArchitecture()
+          .consideringOnlyDependenciesInLayers()
+          .withOptionalLayers(true)
+          .layer("core")
+          .definedBy(CORE)
+          .layer("changelog-dstl")
+          .definedBy(DSTL)
+          .layer("rocksdb-materializer")
+          .definedBy(ROCKSDB)
+          .layer("testkit")
+          .definedBy(TESTKIT)
+          .layer("cli")
+          .definedBy(CLI)
+          .layer("benchmarks")
+          .definedBy(BENCHMARKS)
+          .whereLayer("core")
+          .mayNotAccessAnyLayer()
+          .whereLayer("changelog-dstl")
+          .mayOnlyAccessLayers("core")
+          .whereLayer("rocksdb-materializer")
+          .mayOnlyAccessLayers("core")
+          .whereLayer("testkit")
+          .mayOnlyAccessLayers("core")
+          .whereLayer("cli")
+          .mayOnlyAccessLayers("core", "changelog-dstl", "rocksdb-materializer")
+          .whereLayer("benchmarks")
+          .mayNotBeAccessedByAnyLayer();
+
+  @ArchTest
+  static final ArchRule rocksdb_staysInItsModule =
+      noClasses()
+          .that()
+          .resideOutsideOfPackage(ROCKSDB)
+          .should()
+          .dependOnClassesThat()
+          .resideInAPackage("org.rocksdb..")
+          .because("native handles stay where their owner closes them")
+          .allowEmptyShould(true);
+
+  @ArchTest
+  static final ArchRule lz4_staysInItsModule =
+      noClasses()
+          .that()
+          .resideOutsideOfPackage(DSTL)
+          .should()
+          .dependOnClassesThat()
+          .resideInAPackage("net.jpountz..")
+          .because("the codec is part of the changelog's format")
+          .allowEmptyShould(true);
+
+  @ArchTest
+  static final ArchRule internals_stayInCoreAndTestkit =
+      noClasses()
+          .that(not(CORE).and(not(resideInAPackage(TESTKIT))))
+          .should()
+          .dependOnClassesThat()
+          .resideInAPackage("io.alluvium.internal..")
+          .because("the other modules are providers and users like anybody else's")
+          .allowEmptyShould(true);
+
+  @ArchTest
+  static final ArchRule nothing_usesJavaSerialization =
+      noClasses()
+          .should()
+          .dependOnClassesThat()
+          .haveFullyQualifiedName("java.io.ObjectOutputStream")
+          .orShould()
+          .dependOnClassesThat()
+          .haveFullyQualifiedName("java.io.ObjectInputStream")
+          .because("what is durable has a documented format, and reading it runs no foreign code");
+
+  @ArchTest
+  static final ArchRule nothing_usesUnsafe =
+      noClasses()
+          .should()
+          .dependOnClassesThat()
+          .haveFullyQualifiedName("sun.misc.Unsafe")
+          .allowEmptyShould(true);
+
+  @ArchTest
+  static final ArchRule nothing_usesJavaUtilLogging =
+      noClasses()
+          .should()
+          .dependOnClassesThat()
+          .resideInAPackage("java.util.logging..")
+          .because("a host chooses its logging through SLF4J")
+          .allowEmptyShould(true);
+
+  @ArchTest
+  static final ArchRule libraries_leaveTheStandardStreamsAlone =
+      noClasses()
+          .that()
+          .resideOutsideOfPackages(CLI, BENCHMARKS)
+          .should(ACCESS_STANDARD_STREAMS)
+          .because("they belong to the host")
+          .allowEmptyShould(true);
+
+  /** JMH generates code that is nobody's to keep in order. */
+  static final class NoGeneratedBenchmarks implements ImportOption {
+    @Override
+    public boolean includes(Location location) {
+      return !location.contains("/jmh_generated/");
+    }
+  }
+}
