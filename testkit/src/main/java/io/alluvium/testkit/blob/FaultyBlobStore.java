@@ -1,0 +1,301 @@
+package io.alluvium.testkit.blob;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import io.alluvium.StateBackendException;
+import io.alluvium.spi.BlobInfo;
+import io.alluvium.spi.BlobStore;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Wraps any blob store: counts and records every call, and lets those fail that a {@link FaultRule}
+ * names. Thread-safe; guarded by {@code lock}, which is never held across a call of the wrapped
+ * store.
+ */
+public final class FaultyBlobStore implements BlobStore {
+
+  /*
+   * The first rule whose pattern matches and whose count is hit decides; every matching rule counts the call. What is
+   * read passes through memory, so that bits can be flipped; test blobs are small.
+   */
+  private static final class Armed {
+    private final FaultRule rule;
+    private int seen;
+
+    private Armed(FaultRule rule) {
+      this.rule = rule;
+    }
+  }
+
+  private final BlobStore store;
+  private final Consumer<Duration> sleeper;
+  private final Object lock = new Object();
+
+  @GuardedBy("lock")
+  private final List<Armed> rules = new ArrayList<>();
+
+  @GuardedBy("lock")
+  private final List<String> trace = new ArrayList<>();
+
+  @GuardedBy("lock")
+  private final Map<BlobOp, Integer> counts = new EnumMap<>(BlobOp.class);
+
+  @GuardedBy("lock")
+  private boolean stopped;
+
+  /** Delays sleep on the calling thread. */
+  public FaultyBlobStore(BlobStore store) {
+    this(store, duration -> LockSupport.parkNanos(duration.toNanos()));
+  }
+
+  /**
+   * @param sleeper waits for the time of a {@link Fault.Delay}
+   */
+  public FaultyBlobStore(BlobStore store, Consumer<Duration> sleeper) {
+    this.store = store;
+    this.sleeper = sleeper;
+  }
+
+  /** Adds a rule, see {@link FaultRule}; its calls are counted from now on. */
+  public void rule(String line) {
+    rule(FaultRule.parse(line));
+  }
+
+  public void rule(FaultRule rule) {
+    synchronized (lock) {
+      rules.add(new Armed(rule));
+    }
+  }
+
+  /** Forgets all rules. */
+  public void clearRules() {
+    synchronized (lock) {
+      rules.clear();
+    }
+  }
+
+  /** From now on every call fails before it takes effect, as if the process were dead. */
+  public void stop() {
+    synchronized (lock) {
+      stopped = true;
+    }
+  }
+
+  /** How many calls of a kind were made. */
+  public int count(BlobOp op) {
+    synchronized (lock) {
+      return counts.getOrDefault(op, 0);
+    }
+  }
+
+  /** How many calls were made. */
+  public int calls() {
+    synchronized (lock) {
+      return trace.size();
+    }
+  }
+
+  /** Every call so far, one line each: call, name, size, and the fault if there was one. */
+  public List<String> trace() {
+    synchronized (lock) {
+      return List.copyOf(trace);
+    }
+  }
+
+  /** Forgets counts and trace. */
+  public void clearTrace() {
+    synchronized (lock) {
+      trace.clear();
+      counts.clear();
+    }
+  }
+
+  @Override
+  public void put(String name, List<ByteBuffer> content) {
+    byte[] bytes = bytesOf(content);
+    Fault fault = begin(BlobOp.PUT, name, bytes.length + " bytes");
+    List<ByteBuffer> stored = List.of(ByteBuffer.wrap(damaged(bytes, fault)));
+    effect(
+        BlobOp.PUT,
+        name,
+        fault,
+        () -> {
+          store.put(name, stored);
+          return true;
+        });
+  }
+
+  @Override
+  public void putFile(String name, Path file) {
+    Fault fault = begin(BlobOp.PUT, name, file.toFile().length() + " bytes of a file");
+    effect(
+        BlobOp.PUT,
+        name,
+        fault,
+        () -> {
+          if (fault instanceof Fault.FlipBit || fault instanceof Fault.Truncate) {
+            store.put(name, List.of(ByteBuffer.wrap(damaged(bytesOf(file), fault))));
+          } else {
+            store.putFile(name, file);
+          }
+          return true;
+        });
+  }
+
+  @Override
+  public boolean putIfAbsent(String name, byte[] content) {
+    Fault fault = begin(BlobOp.PUTIFABSENT, name, content.length + " bytes");
+    byte[] stored = damaged(content, fault);
+    return effect(BlobOp.PUTIFABSENT, name, fault, () -> store.putIfAbsent(name, stored));
+  }
+
+  @Override
+  public OptionalLong size(String name) {
+    Fault fault = begin(BlobOp.SIZE, name, "");
+    return effect(BlobOp.SIZE, name, fault, () -> store.size(name));
+  }
+
+  @Override
+  public InputStream open(String name, long offset, long length) {
+    Fault fault = begin(BlobOp.READ, name, "[" + offset + ", " + (offset + length) + ")");
+    return effect(BlobOp.READ, name, fault, () -> reading(name, offset, length, fault));
+  }
+
+  private InputStream reading(String name, long offset, long length, @Nullable Fault fault) {
+    InputStream in = store.open(name, offset, length);
+    if (!(fault instanceof Fault.ShortRead) && !(fault instanceof Fault.FlipBit)) {
+      return in;
+    }
+    try (in) {
+      byte[] bytes = in.readAllBytes();
+      if (fault instanceof Fault.ShortRead shortRead) {
+        return new ByteArrayInputStream(bytes, 0, (int) Math.min(bytes.length, shortRead.bytes()));
+      }
+      return new ByteArrayInputStream(damaged(bytes, fault));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @Override
+  public List<BlobInfo> list(String prefix) {
+    Fault fault = begin(BlobOp.LIST, prefix, "");
+    return effect(BlobOp.LIST, prefix, fault, () -> store.list(prefix));
+  }
+
+  @Override
+  public void delete(Collection<String> names) {
+    String what = String.join(" ", names);
+    Fault fault = begin(BlobOp.DELETE, what, "");
+    effect(
+        BlobOp.DELETE,
+        what,
+        fault,
+        () -> {
+          store.delete(names);
+          return true;
+        });
+  }
+
+  @Override
+  public String uri() {
+    return store.uri();
+  }
+
+  @Override
+  public void close() {
+    store.close();
+  }
+
+  private @Nullable Fault begin(BlobOp op, String name, String detail) {
+    synchronized (lock) {
+      Fault fault = null;
+      for (Armed armed : rules) {
+        if (armed.rule.concerns(op, name)) {
+          armed.seen++;
+          if (fault == null && armed.rule.hits(armed.seen)) {
+            fault = armed.rule.fault();
+          }
+        }
+      }
+      if (stopped) {
+        fault = new Fault.FailBefore();
+      }
+      counts.merge(op, 1, Integer::sum);
+      trace.add(
+          op.word()
+              + " "
+              + name
+              + (detail.isEmpty() ? "" : " " + detail)
+              + (fault == null ? "" : " -> " + fault));
+      return fault;
+    }
+  }
+
+  private <T> T effect(BlobOp op, String name, @Nullable Fault fault, Supplier<T> call) {
+    if (fault instanceof Fault.FailBefore) {
+      throw injected(op, name, "before it took effect");
+    }
+    if (fault instanceof Fault.Throttle) {
+      throw injected(op, name, "503 SlowDown");
+    }
+    if (fault instanceof Fault.Delay delay) {
+      sleeper.accept(delay.duration());
+    }
+    T result = call.get();
+    if (fault instanceof Fault.FailAfter) {
+      throw injected(op, name, "after it took effect");
+    }
+    return result;
+  }
+
+  private static StateBackendException injected(BlobOp op, String name, String how) {
+    return StateBackendException.unavailable(
+        "injected failure of " + op.word() + " '" + name + "': " + how,
+        new IOException("injected"));
+  }
+
+  private static byte[] damaged(byte[] bytes, @Nullable Fault fault) {
+    if (fault instanceof Fault.FlipBit flip && bytes.length > 0) {
+      byte[] copy = bytes.clone();
+      copy[(int) (flip.at() % bytes.length)] ^= (byte) (1 << flip.bit());
+      return copy;
+    }
+    if (fault instanceof Fault.Truncate truncate) {
+      return Arrays.copyOf(bytes, (int) Math.min(bytes.length, truncate.bytes()));
+    }
+    return bytes;
+  }
+
+  private static byte[] bytesOf(List<ByteBuffer> content) {
+    int size = content.stream().mapToInt(ByteBuffer::remaining).sum();
+    ByteBuffer all = ByteBuffer.allocate(size);
+    content.forEach(part -> all.put(part.duplicate()));
+    return all.array();
+  }
+
+  private static byte[] bytesOf(Path file) {
+    try {
+      return Files.readAllBytes(file);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}
