@@ -1,0 +1,126 @@
+package io.alluvium.config;
+
+import java.time.Duration;
+import java.util.List;
+
+/** The options that the core itself reads; providers bring their own. */
+public final class CoreOptions {
+
+  private static final Duration YEAR = Duration.ofDays(365);
+
+  public static final Option<String> TABLE =
+      Option.text(
+          "state.backend.type",
+          "rocksdb",
+          "Which table answers reads: 'rocksdb', or 'heap' for small state without native code.");
+
+  public static final Option<Boolean> CHANGELOG_ENABLED =
+      Option.bool(
+          "state.backend.changelog.enabled",
+          true,
+          "Whether every change is also logged, so that a checkpoint only makes the log's tail durable. When false,"
+              + " each checkpoint flushes the table and stores its new files (classic incremental checkpoints). May be"
+              + " switched over the same checkpoint directory.");
+
+  public static final Option<String> CHANGELOG_STORAGE =
+      Option.text(
+          "state.backend.changelog.storage",
+          "filesystem",
+          "Where the log is kept: 'filesystem' in the blob store, or 'memory' of the process (tests only: nothing"
+              + " survives it).");
+
+  public static final Option<Duration> MATERIALIZE_INTERVAL =
+      Option.duration(
+          "state.backend.changelog.periodic-materialize.interval",
+          "10m",
+          YEAR.negated(),
+          YEAR,
+          "Mean time between two background materializations of a backend, jittered by a tenth; the first one comes"
+              + " after a random part of it. Zero or negative: never by time.");
+
+  public static final Option<Integer> MATERIALIZE_FAILURES_ALLOWED =
+      Option.integer(
+          "state.backend.changelog.max-failures-allowed",
+          3,
+          1,
+          Integer.MAX_VALUE,
+          "Consecutive failed materializations of a backend before the alarm metric turns on. Never fails the job.");
+
+  public static final Option<Integer> MATERIALIZE_THREADS =
+      Option.integer(
+          "alluvium.materialize.num-threads",
+          1,
+          1,
+          64,
+          "How many backends of a process materialize at the same time.");
+
+  public static final Option<Duration> RESTORE_TIME_OBJECTIVE =
+      Option.duration(
+          "alluvium.restore.time-objective",
+          "10s",
+          Duration.ZERO,
+          YEAR,
+          "A backend materializes early when replaying its changelog would take longer than this, judged by the speed"
+              + " of the last replay. Zero: never for that reason.");
+
+  public static final Option<Integer> RESTORE_THREADS =
+      Option.integer(
+          "alluvium.restore.num-threads",
+          8,
+          1,
+          256,
+          "Threads of a process that fetch files and changelog blocks and replay, at a restore.");
+
+  public static final Option<Boolean> RESTORE_FALLBACK =
+      Option.bool(
+          "alluvium.restore.fallback",
+          false,
+          "Whether a restore may fall back to an older retained checkpoint when the newest is damaged. Sinks may have"
+              + " committed the skipped one already: exactly-once is then broken for what lies between.");
+
+  public static final Option<Boolean> LOCAL_RECOVERY =
+      Option.bool(
+          "state.backend.local-recovery",
+          false,
+          "Whether table files are kept on the local disk across restarts, so that a restore links them instead of"
+              + " fetching them.");
+
+  public static final Option<String> LOCAL_DIRECTORIES =
+      Option.text(
+          "state.backend.rocksdb.localdir",
+          "",
+          "Local directories for tables, separated by commas; subtasks take turns. Empty: a directory below the"
+              + " system's temporary directory. Put it on a fast local disk.");
+
+  public static final Option<String> CHECKPOINT_DIRECTORY =
+      Option.requiredText(
+          "state.checkpoints.dir",
+          "URI of the blob store that holds a job's checkpoints: 'file:///dir' or 's3://bucket/prefix'; one directory"
+              + " belongs to one job.");
+
+  public static final Option<Integer> RETAINED_CHECKPOINTS =
+      Option.integer(
+          "state.checkpoints.num-retained",
+          1,
+          1,
+          10_000,
+          "How many confirmed checkpoints are kept; older ones are retired and their blobs deleted.");
+
+  public static final List<Option<?>> ALL =
+      List.of(
+          TABLE,
+          CHANGELOG_ENABLED,
+          CHANGELOG_STORAGE,
+          MATERIALIZE_INTERVAL,
+          MATERIALIZE_FAILURES_ALLOWED,
+          MATERIALIZE_THREADS,
+          RESTORE_TIME_OBJECTIVE,
+          RESTORE_THREADS,
+          RESTORE_FALLBACK,
+          LOCAL_RECOVERY,
+          LOCAL_DIRECTORIES,
+          CHECKPOINT_DIRECTORY,
+          RETAINED_CHECKPOINTS);
+
+  private CoreOptions() {}
+}
