@@ -1,0 +1,36 @@
+package io.alluvium.internal.state;
+
+import io.alluvium.serializer.Serializer;
+import io.alluvium.state.Namespaced;
+import io.alluvium.state.State;
+
+/** A state that is seen at the namespace selected last. Confined to the task thread. */
+final class NamespacedView<N, S extends State> implements Namespaced<N, S> {
+
+  private final Serializer<N> serializer;
+  private final StateView view;
+  private final S state;
+
+  /**
+   * @param view the same object as {@code state}
+   */
+  NamespacedView(Serializer<N> serializer, StateView view, S state) {
+    this.serializer = serializer;
+    this.view = view;
+    this.state = state;
+  }
+
+  @Override
+  public S in(N namespace) {
+    view.select(serializer, namespace);
+    return state;
+  }
+
+  StateView view() {
+    return view;
+  }
+
+  Serializer<N> serializer() {
+    return serializer;
+  }
+}

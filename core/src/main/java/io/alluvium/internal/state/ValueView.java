@@ -1,0 +1,26 @@
+package io.alluvium.internal.state;
+
+import io.alluvium.serializer.Serializer;
+import io.alluvium.state.ValueState;
+import org.jspecify.annotations.Nullable;
+
+/** One value per row. Confined to the task thread. */
+final class ValueView<V> extends StateView implements ValueState<V> {
+
+  private final Serializer<V> serializer;
+
+  ValueView(StateAccess<?> access, String name, int id, Serializer<V> serializer) {
+    super(access, name, id);
+    this.serializer = serializer;
+  }
+
+  @Override
+  public @Nullable V value() {
+    return read(row(), serializer);
+  }
+
+  @Override
+  public void update(V value) {
+    write(value, serializer);
+  }
+}

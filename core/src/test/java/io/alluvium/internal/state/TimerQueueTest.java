@@ -1,0 +1,153 @@
+package io.alluvium.internal.state;
+
+import static io.alluvium.internal.state.Texts.NUMBER;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.alluvium.state.Timer;
+import io.alluvium.state.TimerQueue;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.NavigableSet;
+import java.util.Random;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+final class TimerQueueTest {
+
+  private final Bench bench = new Bench();
+  private final TimerQueue<String, Integer> timers = bench.registry.timers("t", NUMBER);
+
+  @Test
+  void poll_givesTimersOfAllKeysInOrderOfTime_andKeepsTheCurrentKey() {
+    bench.key("b");
+    timers.register(1, 20);
+    timers.register(1, -5);
+    bench.key("a");
+    timers.register(2, 10);
+    timers.register(2, Long.MAX_VALUE);
+    timers.register(2, Long.MIN_VALUE);
+    List<Timer<String, Integer>> polled = new ArrayList<>();
+    for (Timer<String, Integer> timer = timers.poll(); timer != null; timer = timers.poll()) {
+      polled.add(timer);
+    }
+    assertThat(polled)
+        .containsExactly(
+            new Timer<>(Long.MIN_VALUE, "a", 2),
+            new Timer<>(-5, "b", 1),
+            new Timer<>(10, "a", 2),
+            new Timer<>(20, "b", 1),
+            new Timer<>(Long.MAX_VALUE, "a", 2));
+    assertThat(bench.keys.currentKey()).isEqualTo("a");
+    assertThat(timers.isEmpty()).isTrue();
+    assertThat(timers.peek()).isNull();
+    assertThat(bench.table.rows).isEmpty();
+  }
+
+  @Test
+  void register_again_changesNothing() {
+    bench.key("a");
+    timers.register(1, 5);
+    timers.register(1, 5);
+    assertThat(bench.changelog.changes).hasSize(1);
+    assertThat(timers.poll()).isEqualTo(new Timer<>(5, "a", 1));
+    assertThat(timers.poll()).isNull();
+  }
+
+  @Test
+  void delete_ofWhatIsNotThere_writesNothing() {
+    bench.key("a");
+    timers.delete(1, 5);
+    timers.register(1, 5);
+    timers.delete(2, 5);
+    assertThat(bench.changelog.changes).hasSize(1);
+    timers.delete(1, 5);
+    assertThat(bench.changelog.changes).hasSize(2);
+    assertThat(timers.isEmpty()).isTrue();
+  }
+
+  @Test
+  void freshQueue_neverScans() {
+    bench.key("a");
+    timers.register(1, 5);
+    assertThat(timers.peek()).isNotNull();
+    assertThat(bench.table.scansOpened).isZero();
+  }
+
+  @Test
+  void afterClose_throwsClosed() {
+    bench.key("a");
+    timers.register(1, 5);
+    bench.registry.close();
+    assertThatThrownBy(timers::peek).hasMessageContaining("closed");
+    assertThatThrownBy(() -> timers.register(1, 5)).hasMessageContaining("closed");
+  }
+
+  /** Enough timers a key group that the cache of each overflows and is read again. */
+  @ParameterizedTest
+  @ValueSource(ints = {50, 5_000})
+  void anyOrderOfCalls_isAsAModelSays(int idealSize) {
+    for (long seed = 0; seed < 20; seed++) {
+      runAgainstModel(new Random(seed), idealSize);
+    }
+  }
+
+  private static void runAgainstModel(Random random, int idealSize) {
+    Bench bench = new Bench();
+    TimerQueue<String, Integer> timers = bench.registry.timers("t", NUMBER);
+    Comparator<Timer<String, Integer>> byTime =
+        Comparator.comparingLong(Timer<String, Integer>::timestampMillis);
+    TreeSet<Timer<String, Integer>> model =
+        new TreeSet<>(byTime.thenComparing(Timer::key).thenComparing(Timer::namespace));
+    // Few keys: few key groups, so that each holds more than the cache.
+    String[] keys = {"a", "b", "c", "d"};
+    for (int step = 0; step < 3 * idealSize; step++) {
+      String key = keys[random.nextInt(keys.length)];
+      Timer<String, Integer> timer =
+          new Timer<>(random.nextInt(2 * idealSize) - idealSize, key, random.nextInt(2));
+      int dice = random.nextInt(100);
+      if (dice < (model.size() < idealSize ? 70 : 20)) {
+        bench.key(key);
+        timers.register(timer.namespace(), timer.timestampMillis());
+        model.add(timer);
+      } else if (dice < 75) {
+        Timer<String, Integer> victim = model.floor(timer);
+        if (victim != null && random.nextBoolean()) {
+          timer = victim;
+        }
+        bench.key(timer.key());
+        timers.delete(timer.namespace(), timer.timestampMillis());
+        model.remove(timer);
+      } else if (dice < 98) {
+        poll(timers, model);
+      } else if (dice == 98) {
+        assertThat(timers.isEmpty()).isEqualTo(model.isEmpty());
+      } else {
+        bench = bench.restored();
+        timers = bench.registry.timers("t", NUMBER);
+      }
+    }
+    while (!model.isEmpty()) {
+      poll(timers, model);
+    }
+    assertThat(timers.poll()).isNull();
+    assertThat(bench.table.rows).isEmpty();
+    assertThat(bench.table.openScans).isZero();
+  }
+
+  private static void poll(
+      TimerQueue<String, Integer> timers, NavigableSet<Timer<String, Integer>> model) {
+    Timer<String, Integer> peeked = timers.peek();
+    Timer<String, Integer> polled = timers.poll();
+    assertThat(polled).isEqualTo(peeked);
+    if (polled == null) {
+      assertThat(model).isEmpty();
+    } else {
+      assertThat(polled.timestampMillis()).isEqualTo(model.first().timestampMillis());
+      assertThat(model.remove(polled)).isTrue();
+    }
+  }
+}
