@@ -2,7 +2,8 @@ package io.alluvium.spi;
 
 /**
  * Walks changes in order without allocating. Confined to one thread. Ranges point into {@link
- * #array()}.
+ * #array()}; what they point at stays as it is, also after the next call, for as long as somebody
+ * holds the block.
  */
 public interface ChangeCursor {
 

@@ -1,0 +1,4 @@
+@NullMarked
+package io.alluvium.internal.restore;
+
+import org.jspecify.annotations.NullMarked;
