@@ -42,11 +42,18 @@ public interface CheckpointCatalog {
   Optional<Checkpoint> fallbackFrom(Checkpoint damaged);
 
   /**
+   * How the checkpoint that {@link #takeOver} or {@link #fallbackFrom} gave must be restored:
+   * {@code DETACHED} after any fallback, else {@code REUSE}.
+   */
+  RestoreMode restoreMode();
+
+  /**
    * Stores the manifest of a checkpoint and retires old ones. When this returns the checkpoint is
    * confirmed; the caller then confirms it to every keyed backend and commits its sinks. An unknown
    * outcome is retried on the same slot until the answer is known.
    *
-   * @param checkpointId greater than any before
+   * @param checkpointId greater than any before in the chain, those that a fallback skipped
+   *     included
    * @param handles one per subtask, together the whole key space of the job
    * @param metadata the caller's own bytes, for example source offsets and prepared transactions
    * @return what was stored; {@link Commit#written()} is false when nothing changed since the last

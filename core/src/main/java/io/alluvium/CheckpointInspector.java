@@ -29,12 +29,26 @@ public interface CheckpointInspector {
    * Reads and checks every byte that a checkpoint refers to, then every other blob under the
    * directory.
    *
-   * @param checkpointId {@code INVALID} when there is no such checkpoint
+   * @param checkpointId {@code INVALID} when there is no such checkpoint and no damaged manifest
+   *     that might be it
    * @param progress told the name of each blob checked and its size in bytes
-   * @return what is wrong, one sentence each that names blob, offset, expected and found; empty
-   *     when all is sound
    */
-  List<String> verify(long checkpointId, ObjLongConsumer<String> progress);
+  Verification verify(long checkpointId, ObjLongConsumer<String> progress);
+
+  /**
+   * What a verification found.
+   *
+   * @param problems what is wrong, one sentence each that names blob, offset, expected and found;
+   *     empty when all is sound
+   * @param orphans names of blobs that no manifest reaches and that carry no checksum of their own,
+   *     so that nothing can vouch for them; no damage, a collection removes them
+   */
+  record Verification(List<String> problems, List<String> orphans) {
+    public Verification {
+      problems = List.copyOf(problems);
+      orphans = List.copyOf(orphans);
+    }
+  }
 
   /**
    * What a collection found.

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.OptionalLong;
@@ -69,6 +70,13 @@ public interface BlobStore extends AutoCloseable {
 
   /** Deletes blobs; those that do not exist are passed over. */
   void delete(Collection<String> names);
+
+  /**
+   * Removes what interrupted puts left behind in the store besides blobs (temporary files, parts of
+   * uploads) and that is older than that by the store's own clock. Harmless at any time: a put that
+   * is still running elsewhere then fails with {@code UNAVAILABLE} and has not taken effect.
+   */
+  default void deleteLeftovers(Duration olderThan) {}
 
   /** The URI that the user configured, for messages. */
   String uri();

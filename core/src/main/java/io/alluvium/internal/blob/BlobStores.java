@@ -1,0 +1,90 @@
+package io.alluvium.internal.blob;
+
+import io.alluvium.StateBackendException;
+import io.alluvium.config.Configuration;
+import io.alluvium.spi.BlobStore;
+import io.alluvium.spi.BlobStoreProvider;
+import java.io.File;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.ServiceLoader;
+import java.util.regex.Pattern;
+
+/** Finds the blob store that a URI names, through {@link ServiceLoader}. */
+public final class BlobStores {
+
+  /** Two letters or more, so that {@code C:\dir} is no scheme. */
+  private static final Pattern SCHEME = Pattern.compile("[A-Za-z][A-Za-z0-9+.-]+:.*");
+
+  private BlobStores() {}
+
+  /** Every provider on the class path, in no order; their options belong to the configuration. */
+  public static List<BlobStoreProvider> providers() {
+    return ServiceLoader.load(BlobStoreProvider.class).stream()
+        .map(ServiceLoader.Provider::get)
+        .toList();
+  }
+
+  /**
+   * Opens the store of a URI; text without a scheme is a local directory.
+   *
+   * @throws StateBackendException {@code INVALID} when nothing on the class path knows the scheme
+   */
+  public static BlobStore open(String text, Configuration configuration) {
+    URI uri = parse(text.trim());
+    List<String> known = new ArrayList<>();
+    for (BlobStoreProvider provider : providers()) {
+      if (provider.scheme().equalsIgnoreCase(uri.getScheme())) {
+        return provider.open(uri, configuration);
+      }
+      known.add(provider.scheme() + ":");
+    }
+    throw StateBackendException.invalid(
+        "nothing here stores blobs under '"
+            + text
+            + "': the scheme must be one of "
+            + String.join(", ", known.stream().sorted().toList())
+            + "; is the module for '"
+            + uri.getScheme()
+            + ":' on the class path?");
+  }
+
+  private static URI parse(String text) {
+    if (text.isEmpty()) {
+      throw StateBackendException.invalid(
+          "an empty text names no blob store; write file:///dir, s3://bucket/prefix or memory:");
+    }
+    if (!SCHEME.matcher(text).matches()) {
+      return new File(text).toURI();
+    }
+    int colon = text.indexOf(':');
+    String scheme = text.substring(0, colon).toLowerCase(Locale.ROOT);
+    String rest = text.substring(colon + 1);
+    if (rest.isEmpty() && !scheme.equals("memory")) {
+      throw StateBackendException.invalid(
+          "'" + text + "' names nothing after the '" + scheme + ":'");
+    }
+    try {
+      return rest.isEmpty() ? new URI(scheme, "/", null) : new URI(text);
+    } catch (URISyntaxException e) {
+      return parseUnescaped(text, scheme, rest, e);
+    }
+  }
+
+  /** A path with characters that a URI must escape, for example spaces. */
+  private static URI parseUnescaped(
+      String text, String scheme, String rest, URISyntaxException first) {
+    try {
+      return new URI(scheme, rest, null);
+    } catch (URISyntaxException e) {
+      e.addSuppressed(first);
+      throw StateBackendException.of(
+          StateBackendException.Kind.INVALID,
+          "'" + text + "' is not a URI such as file:///dir or s3://bucket/prefix",
+          e);
+    }
+  }
+}

@@ -1,0 +1,135 @@
+package io.alluvium.internal.blob;
+
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileTime;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** The files that blobs are written to before they get their names. Thread-safe. */
+final class TemporaryFiles {
+
+  private static final int CREATE_ATTEMPTS = 1_000;
+
+  private final Path directory;
+  private final LocalDirectories directories;
+  private final AtomicLong counter = new AtomicLong();
+
+  /** Those of this store that are being written, which {@link #deleteAbandoned} spares. */
+  private final Set<Path> inUse = ConcurrentHashMap.newKeySet();
+
+  TemporaryFiles(Path directory, LocalDirectories directories) {
+    this.directory = directory;
+    this.directories = directories;
+  }
+
+  /** A new temporary file; closing it deletes what is left of it. Confined to one thread. */
+  final class File implements AutoCloseable {
+    private final Path path;
+    private final FileChannel channel;
+
+    private File(Path path, FileChannel channel) {
+      this.path = path;
+      this.channel = channel;
+    }
+
+    Path path() {
+      return path;
+    }
+
+    FileChannel open() {
+      return channel;
+    }
+
+    @Override
+    public void close() throws IOException {
+      inUse.remove(path);
+      channel.close();
+      boolean unused = Files.deleteIfExists(path);
+    }
+  }
+
+  File create() throws IOException {
+    for (int attempt = 1; ; attempt++) {
+      // The process id keeps processes apart that share the directory; where it does not (two
+      // containers), creating the file exclusively does.
+      Path path =
+          directory.resolve(ProcessHandle.current().pid() + "-" + counter.getAndIncrement());
+      inUse.add(path);
+      try {
+        directories.prepare(directory);
+        return new File(
+            path, FileChannel.open(path, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE));
+      } catch (FileAlreadyExistsException e) {
+        inUse.remove(path);
+        if (attempt == CREATE_ATTEMPTS) {
+          throw e;
+        }
+      } catch (NoSuchFileException e) {
+        inUse.remove(path);
+        directories.forget(directory);
+        if (attempt == CREATE_ATTEMPTS) {
+          throw e;
+        }
+      } catch (IOException e) {
+        inUse.remove(path);
+        throw e;
+      }
+    }
+  }
+
+  /** Deletes files that nobody here writes and that were last written that long ago. */
+  void deleteAbandoned(Duration olderThan) throws IOException {
+    List<Path> files = list();
+    if (files.isEmpty()) {
+      return;
+    }
+    FileTime limit = FileTime.from(now().toInstant().minus(olderThan));
+    for (Path file : files) {
+      if (!inUse.contains(file)) {
+        deleteIfOld(file, limit);
+      }
+    }
+    directories.forceAndPrune(directory);
+  }
+
+  private List<Path> list() throws IOException {
+    List<Path> files = new ArrayList<>();
+    try (DirectoryStream<Path> entries = Files.newDirectoryStream(directory)) {
+      entries.forEach(files::add);
+    } catch (NoSuchFileException e) {
+      return List.of();
+    } catch (DirectoryIteratorException e) {
+      throw e.getCause();
+    }
+    return files;
+  }
+
+  /** The time by the clock that stamps the files. */
+  private FileTime now() throws IOException {
+    try (File probe = create()) {
+      return Files.getLastModifiedTime(probe.path());
+    }
+  }
+
+  private static void deleteIfOld(Path file, FileTime limit) throws IOException {
+    try {
+      if (Files.getLastModifiedTime(file).compareTo(limit) <= 0) {
+        Files.delete(file);
+      }
+    } catch (NoSuchFileException e) {
+      // Its writer finished with it.
+    }
+  }
+}

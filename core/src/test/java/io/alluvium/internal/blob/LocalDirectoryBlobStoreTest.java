@@ -1,0 +1,228 @@
+package io.alluvium.internal.blob;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.alluvium.StateBackendException;
+import io.alluvium.StateBackendException.Kind;
+import io.alluvium.spi.BlobInfo;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What a local directory adds to what every store must do (checked by the testkit). */
+class LocalDirectoryBlobStoreTest {
+
+  @TempDir Path parent;
+
+  private Path root() {
+    return parent.resolve("deep/er/store");
+  }
+
+  private LocalDirectoryBlobStore open() {
+    return new LocalDirectoryBlobStore(root(), root().toUri().toString());
+  }
+
+  @Test
+  void list_missingDirectory_isEmptyAndMakesNothing() {
+    try (LocalDirectoryBlobStore store = open()) {
+      assertThat(store.list("")).isEmpty();
+      assertThat(store.size("data/a")).isEmpty();
+      store.deleteLeftovers(Duration.ZERO);
+    }
+    assertThat(parent).isEmptyDirectory();
+  }
+
+  @Test
+  void put_leavesOnlyTheBlob() throws IOException {
+    try (LocalDirectoryBlobStore store = open()) {
+      put(store, "data/x/a");
+      assertThat(store.putIfAbsent("slots/1", new byte[3])).isTrue();
+      assertThat(store.putIfAbsent("slots/1", new byte[4])).isFalse();
+    }
+    try (Stream<Path> files = Files.walk(root())) {
+      assertThat(files.filter(Files::isRegularFile).map(file -> root().relativize(file).toString()))
+          .containsExactlyInAnyOrder("data/x/a", "slots/1");
+    }
+  }
+
+  @Test
+  void open_rootIsFile_saysSo() throws IOException {
+    Files.createDirectories(parent.resolve("deep/er"));
+    Files.writeString(root(), "a file");
+    assertFails(Kind.INVALID, this::open, root().toString(), "is a file", "name a directory");
+  }
+
+  @Test
+  void open_somethingAboveRootIsFile_saysSo() throws IOException {
+    Files.writeString(parent.resolve("deep"), "a file");
+    assertFails(Kind.INVALID, this::open, parent.resolve("deep").toString(), "is a file");
+  }
+
+  @Test
+  void anyCall_rootBecameFile_saysSo() throws IOException {
+    try (LocalDirectoryBlobStore store = open()) {
+      Files.createDirectories(parent.resolve("deep/er"));
+      Files.writeString(root(), "a file");
+      assertFails(Kind.INVALID, () -> put(store, "data/a"), "is a file");
+      assertFails(Kind.INVALID, () -> store.list("data/"), "is a file");
+      assertFails(Kind.INVALID, () -> store.size("data/a"), "is a file");
+      assertFails(Kind.INVALID, () -> store.read("data/a", 0, 1), "is a file");
+    }
+  }
+
+  @Test
+  void failure_ofFullDisk_isUnavailableWithRemedy() {
+    StateBackendException failure =
+        new LocalDirectories(root())
+            .failure("cannot store blob 'data/a'", new IOException("No space left on device"));
+    assertThat(failure.kind()).isEqualTo(Kind.UNAVAILABLE);
+    assertThat(failure).hasMessageContaining("data/a").hasMessageContaining("free space");
+  }
+
+  @Test
+  void failure_ofDeniedPermission_isInvalidWithRemedy() {
+    StateBackendException failure =
+        new LocalDirectories(root())
+            .failure("cannot store blob 'data/a'", new java.nio.file.AccessDeniedException("/x/y"));
+    assertThat(failure.kind()).isEqualTo(Kind.INVALID);
+    assertThat(failure).hasMessageContaining("/x/y").hasMessageContaining("writable");
+  }
+
+  @Test
+  void put_writerSeesDirectoriesDeletedMeanwhile_makesThemAgain() throws IOException {
+    try (LocalDirectoryBlobStore store = open()) {
+      put(store, "data/x/a");
+      Files.delete(root().resolve("data/x/a"));
+      Files.delete(root().resolve("data/x"));
+      Files.delete(root().resolve("data"));
+      put(store, "data/x/b");
+      assertThat(store.list("")).extracting(BlobInfo::name).containsExactly("data/x/b");
+    }
+  }
+
+  @Test
+  void delete_lastBlob_removesEmptyDirectories() {
+    try (LocalDirectoryBlobStore store = open()) {
+      put(store, "data/x/a");
+      put(store, "data/x/b");
+      put(store, "data/y/c");
+      store.delete(List.of("data/x/a", "data/y/c"));
+      assertThat(root().resolve("data")).isDirectoryNotContaining(dir -> dir.endsWith("y"));
+      store.delete(List.of("data/x/b"));
+      assertThat(root().resolve("data")).doesNotExist();
+    }
+  }
+
+  @Test
+  void putAndDelete_racing_loseNothing() {
+    try (LocalDirectoryBlobStore store = open()) {
+      List<CompletableFuture<Void>> writers = new ArrayList<>();
+      for (int w = 0; w < 3; w++) {
+        int writer = w;
+        writers.add(
+            CompletableFuture.runAsync(
+                () -> {
+                  for (int i = 0; i < 60; i++) {
+                    String name = "data/x/" + writer + "-" + i;
+                    put(store, name);
+                    assertThat(store.size(name)).hasValue(2);
+                    store.delete(List.of(name));
+                    store.deleteLeftovers(Duration.ZERO);
+                  }
+                }));
+      }
+      writers.forEach(CompletableFuture::join);
+      assertThat(store.list("")).isEmpty();
+    }
+  }
+
+  @Test
+  void list_leavesOutTemporaryAndForeignFiles() throws IOException {
+    try (LocalDirectoryBlobStore store = open()) {
+      put(store, "data/a");
+      leftover(Instant.now());
+      Files.writeString(root().resolve("a file of the user"), "notes");
+      assertThat(store.list("")).extracting(BlobInfo::name).containsExactly("data/a");
+    }
+  }
+
+  @Test
+  void deleteLeftovers_sparesYoungOnesAndBlobs() throws IOException {
+    try (LocalDirectoryBlobStore store = open()) {
+      put(store, "data/a");
+      Path old = leftover(Instant.now().minus(Duration.ofHours(2)));
+      Path young = leftover(Instant.now());
+      store.deleteLeftovers(Duration.ofHours(1));
+      assertThat(old).doesNotExist();
+      assertThat(young).exists();
+      store.deleteLeftovers(Duration.ZERO);
+      assertThat(root().resolve(".tmp")).doesNotExist();
+      assertThat(store.list("")).hasSize(1);
+    }
+  }
+
+  @Test
+  void put_leftoverOfSameName_picksAnother() throws IOException {
+    try (LocalDirectoryBlobStore store = open()) {
+      Files.createDirectories(root().resolve(".tmp"));
+      for (int i = 0; i < 5; i++) {
+        Files.writeString(
+            root().resolve(".tmp/" + ProcessHandle.current().pid() + "-" + i), "crashed");
+      }
+      put(store, "data/a");
+      assertThat(store.size("data/a")).hasValue(2);
+    }
+  }
+
+  @Test
+  void anyCall_nameBelowTemporary_isInvalid() {
+    try (LocalDirectoryBlobStore store = open()) {
+      assertFails(Kind.INVALID, () -> put(store, ".tmp/a"), ".tmp/a");
+      assertFails(Kind.INVALID, () -> store.list("../"), "..");
+      assertFails(Kind.INVALID, () -> store.delete(List.of("../../a")), "../../a");
+      assertFails(Kind.INVALID, () -> store.read("data/../../a", 0, 1), "data/../../a");
+    }
+  }
+
+  @Test
+  void size_nameGoesThroughABlob_isEmpty() {
+    try (LocalDirectoryBlobStore store = open()) {
+      put(store, "data/a");
+      assertThat(store.size("data/a/b")).isEmpty();
+      assertFails(Kind.CORRUPT, () -> store.read("data/a/b", 0, 1), "data/a/b");
+      store.delete(List.of("data/a/b", "data"));
+      assertThat(store.size("data/a")).hasValue(2);
+    }
+  }
+
+  private Path leftover(Instant lastModified) throws IOException {
+    Files.createDirectories(root().resolve(".tmp"));
+    Path file = Files.createTempFile(root().resolve(".tmp"), "left", "over");
+    return Files.setLastModifiedTime(file, FileTime.from(lastModified));
+  }
+
+  private static void put(LocalDirectoryBlobStore store, String name) {
+    store.put(name, List.of(ByteBuffer.wrap("ab".getBytes(UTF_8))));
+  }
+
+  private static void assertFails(Kind kind, ThrowingCallable call, String... parts) {
+    assertThatThrownBy(call)
+        .isInstanceOfSatisfying(
+            StateBackendException.class, e -> assertThat(e.kind()).isEqualTo(kind))
+        .message()
+        .contains(parts);
+  }
+}
