@@ -1,0 +1,145 @@
+package io.alluvium.internal.backend;
+
+import io.alluvium.StateBackendException;
+import io.alluvium.StateBackendException.Kind;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The local directories of a process, one under each configured root, and in them one for each
+ * subtask. They hold nothing durable: they go when the process closes them, and those of a process
+ * that was killed go when the next one starts. Thread-safe.
+ */
+final class ProcessDirectories implements AutoCloseable {
+
+  private static final Logger LOG = LoggerFactory.getLogger(ProcessDirectories.class);
+  private static final String PREFIX = "process-";
+  private static final String LOCK = ".lock";
+
+  /*
+   * A process holds a lock on `process-<id>.lock` while it lives; the operating system releases it, however the process
+   * ends. Whoever can lock that file owns what is left. The lock file stands beside the directory and goes last.
+   */
+  private final List<Path> directories = new ArrayList<>();
+  private final List<FileChannel> locks = new ArrayList<>();
+  private final AtomicInteger subtasks = new AtomicInteger();
+
+  private ProcessDirectories() {}
+
+  /**
+   * @param id names this process among those that share the roots
+   */
+  static ProcessDirectories open(List<Path> roots, String id) {
+    ProcessDirectories opened = new ProcessDirectories();
+    for (Path root : roots) {
+      try {
+        Files.createDirectories(root);
+        opened.lock(root.resolve(PREFIX + id));
+        deleteAbandoned(root);
+      } catch (IOException e) {
+        opened.close();
+        throw StateBackendException.of(
+            Kind.INVALID,
+            "the local directory '"
+                + root
+                + "' cannot be used: "
+                + e
+                + "; set 'state.backend.rocksdb.localdir' to a writable directory on a fast local disk",
+            e);
+      }
+    }
+    return opened;
+  }
+
+  private void lock(Path directory) throws IOException {
+    FileChannel channel =
+        FileChannel.open(lockOf(directory), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+    locks.add(channel);
+    if (channel.tryLock() == null) {
+      throw new IOException("'" + lockOf(directory) + "' is locked by another process");
+    }
+    Files.createDirectories(directory);
+    directories.add(directory);
+  }
+
+  private static Path lockOf(Path directory) {
+    return directory.resolveSibling(directory.getFileName() + LOCK);
+  }
+
+  private static void deleteAbandoned(Path root) throws IOException {
+    try (DirectoryStream<Path> locks = Files.newDirectoryStream(root, PREFIX + "*" + LOCK)) {
+      for (Path lock : locks) {
+        String name = lock.getFileName().toString();
+        Path directory = root.resolve(name.substring(0, name.length() - LOCK.length()));
+        try (FileChannel channel = FileChannel.open(lock, StandardOpenOption.WRITE);
+            FileLock held = channel.tryLock()) {
+          if (held != null) {
+            LOG.info("deleting the local directory '{}' of a process that is gone", directory);
+            deleteTree(directory);
+            Files.deleteIfExists(lock);
+          }
+        } catch (OverlappingFileLockException | IOException e) {
+          // Alive in this very process, or gone meanwhile: either way not ours to delete.
+          LOG.debug("left '{}' alone: {}", directory, e.toString());
+        }
+      }
+    }
+  }
+
+  /** A fresh directory for a subtask; the roots take turns. */
+  Path next() {
+    int number = subtasks.getAndIncrement();
+    Path directory = directories.get(number % directories.size()).resolve("subtask-" + number);
+    try {
+      return Files.createDirectories(directory);
+    } catch (IOException e) {
+      throw StateBackendException.unavailable(
+          "cannot make the local directory '" + directory + "': " + e.getMessage(), e);
+    }
+  }
+
+  static void deleteTree(Path directory) throws IOException {
+    if (!Files.exists(directory)) {
+      return;
+    }
+    try (Stream<Path> paths = Files.walk(directory)) {
+      for (Path path : paths.sorted(Comparator.reverseOrder()).toList()) {
+        Files.deleteIfExists(path);
+      }
+    }
+  }
+
+  @Override
+  public void close() {
+    for (Path directory : directories) {
+      try {
+        deleteTree(directory);
+        Files.deleteIfExists(lockOf(directory));
+      } catch (IOException e) {
+        LOG.warn("cannot delete the local directory '{}': {}", directory, e.getMessage());
+      }
+    }
+    directories.clear();
+    for (FileChannel lock : locks) {
+      try {
+        lock.close();
+      } catch (IOException e) {
+        LOG.warn("cannot release a lock of a local directory: {}", e.getMessage());
+      }
+    }
+    locks.clear();
+  }
+}

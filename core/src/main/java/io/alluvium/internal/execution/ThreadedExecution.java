@@ -1,0 +1,150 @@
+package io.alluvium.internal.execution;
+
+import io.alluvium.StateBackendException;
+import io.alluvium.StateBackendException.Kind;
+import io.alluvium.spi.Execution;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Threads of a process: three bounded pools and one scheduler, all daemons. Thread-safe. */
+public final class ThreadedExecution implements Execution {
+
+  private static final Logger LOG = LoggerFactory.getLogger(ThreadedExecution.class);
+
+  private final ExecutorService uploads;
+  private final ExecutorService downloads;
+  private final ExecutorService materializations;
+  private final ScheduledThreadPoolExecutor scheduler;
+
+  /**
+   * How many threads each pool has at most; threads are started as they are needed and end after a
+   * minute of idleness.
+   */
+  public record Sizes(int uploads, int downloads, int materializations) {}
+
+  public ThreadedExecution(Sizes sizes) {
+    uploads = pool("alluvium-upload", sizes.uploads());
+    downloads = pool("alluvium-download", sizes.downloads());
+    materializations = pool("alluvium-materialize", sizes.materializations());
+    scheduler = new ScheduledThreadPoolExecutor(1, threads("alluvium-schedule"));
+    scheduler.setRemoveOnCancelPolicy(true);
+    scheduler.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+  }
+
+  private static ExecutorService pool(String name, int size) {
+    ThreadPoolExecutor pool =
+        new ThreadPoolExecutor(
+            size, size, 1, TimeUnit.MINUTES, new LinkedBlockingQueue<>(), threads(name));
+    pool.allowCoreThreadTimeOut(true);
+    return pool;
+  }
+
+  private static ThreadFactory threads(String name) {
+    AtomicInteger count = new AtomicInteger();
+    return task -> {
+      Thread thread = new Thread(task, name + "-" + count.incrementAndGet());
+      thread.setDaemon(true);
+      thread.setUncaughtExceptionHandler(
+          (failed, cause) -> LOG.error("thread {} ended by a defect", failed.getName(), cause));
+      return thread;
+    };
+  }
+
+  @Override
+  public long nanoTime() {
+    return System.nanoTime();
+  }
+
+  @Override
+  public long currentTimeMillis() {
+    return System.currentTimeMillis();
+  }
+
+  @Override
+  public Executor uploads() {
+    return uploads;
+  }
+
+  @Override
+  public Executor downloads() {
+    return downloads;
+  }
+
+  @Override
+  public Executor materializations() {
+    return materializations;
+  }
+
+  @Override
+  public Scheduled schedule(Duration delay, Runnable task) {
+    try {
+      Future<?> future = scheduler.schedule(logged(task), delay.toNanos(), TimeUnit.NANOSECONDS);
+      return () -> future.cancel(false);
+    } catch (RejectedExecutionException e) {
+      throw StateBackendException.of(Kind.CLOSED, "this process's scheduler is closed", e);
+    }
+  }
+
+  /** A scheduled task's failure would otherwise vanish in its future. */
+  private static Runnable logged(Runnable task) {
+    return () -> {
+      try {
+        task.run();
+      } catch (RuntimeException e) {
+        LOG.error("a scheduled task failed", e);
+      }
+    };
+  }
+
+  @Override
+  public <T> T await(CompletableFuture<T> future) {
+    try {
+      return future.get();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw StateBackendException.unavailable("interrupted while waiting", e);
+    } catch (ExecutionException e) {
+      throw unwrap(e.getCause());
+    }
+  }
+
+  private static RuntimeException unwrap(Throwable cause) {
+    if (cause instanceof StateBackendException known) {
+      // The trace of the thread that failed says where; the kind and the sentence stay.
+      return StateBackendException.of(known.kind(), String.valueOf(known.getMessage()), known);
+    }
+    return StateBackendException.of(Kind.INTERNAL, "unexpected failure: " + cause, cause);
+  }
+
+  @Override
+  public void close() {
+    scheduler.shutdownNow();
+    uploads.shutdownNow();
+    downloads.shutdownNow();
+    materializations.shutdownNow();
+    try {
+      // Files and native handles that the pools still touch are released by others after this.
+      for (ExecutorService pool : new ExecutorService[] {uploads, downloads, materializations}) {
+        if (!pool.awaitTermination(10, TimeUnit.SECONDS)) {
+          LOG.warn(
+              "background threads did not stop within 10 seconds; they are daemons and end with the process");
+        }
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,40 @@
+package io.alluvium.internal.materialize;
+
+import io.alluvium.spi.Metrics;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** What the materializers of a process report. Thread-safe. */
+public final class MaterializationMetrics {
+
+  private final Metrics.Counter completed;
+  private final Metrics.Counter failed;
+  private final Metrics.Counter files;
+  private final Metrics.Counter bytes;
+  private final Metrics.Histogram millis;
+  private final AtomicInteger alarm = new AtomicInteger();
+
+  public MaterializationMetrics(Metrics metrics) {
+    completed = metrics.counter("materialization.completed.count");
+    failed = metrics.counter("materialization.failed.count");
+    files = metrics.counter("materialization.stored.files");
+    bytes = metrics.counter("materialization.stored.bytes");
+    millis = metrics.histogram("materialization.store.millis");
+    metrics.gauge("materialization.alarm.count", alarm::get);
+  }
+
+  void completed(TableUploader.Upload upload, long nanos) {
+    completed.add(1);
+    files.add(upload.newFiles());
+    bytes.add(upload.newBytes());
+    millis.record(nanos / 1_000_000);
+  }
+
+  void failed() {
+    failed.add(1);
+  }
+
+  /** Counts backends whose materializations failed more often in a row than is allowed. */
+  void alarm(int change) {
+    alarm.addAndGet(change);
+  }
+}

@@ -1,0 +1,286 @@
+package io.alluvium.internal.materialize;
+
+import io.alluvium.StateBackendException;
+import io.alluvium.StateBackendException.Kind;
+import io.alluvium.spi.BlobName;
+import io.alluvium.spi.Execution;
+import io.alluvium.spi.Table;
+import io.alluvium.spi.TableCut;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.LongSupplier;
+import java.util.random.RandomGenerator;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Materializes the table of one backend from time to time, at randomized moments, without stopping
+ * its task (section 4 of the architecture). Thread-safe; guarded by {@code this}, never held across
+ * I/O.
+ */
+public final class TableMaterializer implements AutoCloseable {
+
+  private static final Logger LOG = LoggerFactory.getLogger(TableMaterializer.class);
+  private static final Duration FIRST_BACKOFF = Duration.ofSeconds(1);
+
+  /**
+   * When to materialize.
+   *
+   * @param interval mean distance of two runs; zero = never by itself
+   * @param failuresAllowed consecutive failures before the alarm
+   */
+  public record Policy(Duration interval, int failuresAllowed) {
+    boolean isPeriodic() {
+      return !interval.isZero() && !interval.isNegative();
+    }
+  }
+
+  /** The backend that is materialized. */
+  public record Target(
+      String name,
+      Table table,
+      Path directory,
+      LongSupplier appliedUpTo,
+      Bases bases,
+      TableUploader uploader,
+      Runnable onDurable) {}
+
+  /*
+   * The phases of a run: cut (the materializer's thread, or slices on the task thread for a heap table), store
+   * (the materializer's thread), durable. At most one run of a backend at a time; how many of a process run at once is
+   * the size of `Execution.materializations`. A failure never reaches the job: the changelog keeps its changes.
+   */
+  private final Target target;
+  private final Policy policy;
+  private final Execution execution;
+  private final RandomGenerator random;
+  private final MaterializationMetrics metrics;
+  private Execution.@Nullable Scheduled next;
+  private boolean running;
+  private boolean closed;
+  private int consecutiveFailures;
+  private long runs;
+  private long lastPosition;
+  private CompletableFuture<Bases.Base> lastStored = new CompletableFuture<>();
+
+  public TableMaterializer(
+      Target target,
+      Policy policy,
+      Execution execution,
+      RandomGenerator random,
+      MaterializationMetrics metrics) {
+    this.target = target;
+    this.policy = policy;
+    this.execution = execution;
+    this.random = random;
+    this.metrics = metrics;
+    this.lastPosition = target.appliedUpTo().getAsLong();
+    this.lastStored.cancel(false);
+  }
+
+  /**
+   * Starts the periodic runs; the first one after a random part of the interval, so that backends
+   * spread out.
+   */
+  public synchronized void start() {
+    if (policy.isPeriodic()) {
+      scheduleIn(Duration.ofNanos(1 + (long) (random.nextDouble() * policy.interval().toNanos())));
+    }
+  }
+
+  private void scheduleIn(Duration delay) {
+    if (closed) {
+      return;
+    }
+    if (next != null) {
+      next.cancel();
+    }
+    next = execution.schedule(delay, this::runSoon);
+  }
+
+  /** Asks for a run now, unless one is running; any thread. */
+  public void runSoon() {
+    synchronized (this) {
+      if (running || closed) {
+        return;
+      }
+      running = true;
+    }
+    execution.materializations().execute(this::run);
+  }
+
+  private void run() {
+    long position = target.appliedUpTo().getAsLong();
+    Path directory;
+    synchronized (this) {
+      if (closed || position == lastPosition) {
+        // Nothing was written since the last one.
+        finished(policy.interval());
+        return;
+      }
+      directory = target.directory().resolve("cut-" + ++runs);
+    }
+    Bases.Attempt attempt = target.bases().begin(position);
+    try {
+      // The cut follows the read of the position, never the other way round (P2).
+      target
+          .table()
+          .cut(directory)
+          .whenComplete(
+              (cut, failure) -> {
+                if (failure != null) {
+                  failed(attempt, directory, failure);
+                } else {
+                  target.bases().returned(attempt);
+                  execution.materializations().execute(() -> store(attempt, cut));
+                }
+              });
+    } catch (RuntimeException e) {
+      failed(attempt, directory, e);
+    }
+  }
+
+  private void store(Bases.Attempt attempt, TableCut cut) {
+    long start = execution.nanoTime();
+    try {
+      TableUploader.Upload upload = target.uploader().upload(cut);
+      target.bases().durable(attempt, upload.files());
+      target.uploader().retain(upload.files());
+      metrics.completed(upload, execution.nanoTime() - start);
+      LOG.debug(
+          "{}: materialization at {} is durable: {} files, {} new, {} bytes stored",
+          target.name(),
+          attempt.position(),
+          upload.files().size(),
+          upload.newFiles(),
+          upload.newBytes());
+      synchronized (this) {
+        lastPosition = attempt.position();
+        if (consecutiveFailures >= policy.failuresAllowed()) {
+          metrics.alarm(-1);
+        }
+        consecutiveFailures = 0;
+        finished(policy.interval());
+      }
+      target.onDurable().run();
+    } catch (RuntimeException e) {
+      failed(attempt, cut.directory(), e);
+    } finally {
+      delete(cut.directory());
+    }
+  }
+
+  private synchronized void finished(Duration wait) {
+    running = false;
+    if (!wait.isZero() && !wait.isNegative()) {
+      // A tenth of jitter either way keeps backends that met once from meeting for ever.
+      scheduleIn(Duration.ofNanos((long) (wait.toNanos() * (0.9 + 0.2 * random.nextDouble()))));
+    }
+  }
+
+  private void failed(Bases.Attempt attempt, Path directory, Throwable failure) {
+    target.bases().failed(attempt);
+    target.uploader().giveUp();
+    delete(directory);
+    synchronized (this) {
+      if (closed || isClosed(failure)) {
+        running = false;
+        return;
+      }
+      consecutiveFailures++;
+      metrics.failed();
+      if (consecutiveFailures == policy.failuresAllowed()) {
+        metrics.alarm(1);
+      }
+      LOG.warn(
+          "{}: materialization failed, {} in a row; the changelog keeps all changes and it is tried again: {}",
+          target.name(),
+          consecutiveFailures,
+          failure.getMessage());
+      finished(backoff());
+    }
+  }
+
+  private static boolean isClosed(Throwable failure) {
+    return failure instanceof StateBackendException known && known.kind() == Kind.CLOSED;
+  }
+
+  private Duration backoff() {
+    Duration wait = FIRST_BACKOFF.multipliedBy(1L << Math.min(20, consecutiveFailures - 1));
+    Duration most = policy.isPeriodic() ? policy.interval() : Duration.ofMinutes(10);
+    return wait.compareTo(most) < 0 ? wait : most;
+  }
+
+  /**
+   * For a backend without changelog, or before its first base: cuts on the task thread and stores
+   * in the background.
+   *
+   * @return the base that holds exactly what was written so far
+   */
+  public CompletableFuture<Bases.Base> materializeNow(long position) {
+    Path directory;
+    synchronized (this) {
+      directory = target.directory().resolve("cut-" + ++runs);
+    }
+    TableCut cut = target.table().cutNow(directory);
+    synchronized (this) {
+      // One after the other, so that what is known to be stored always belongs to the newest base.
+      CompletableFuture<Bases.Base> stored =
+          lastStored.handleAsync(
+              (base, failure) -> storeExact(position, cut), execution.materializations());
+      lastStored = stored;
+      return stored;
+    }
+  }
+
+  private Bases.Base storeExact(long position, TableCut cut) {
+    long start = execution.nanoTime();
+    try {
+      TableUploader.Upload upload = target.uploader().upload(cut);
+      Bases.Base base = target.bases().exact(position, upload.files());
+      target.uploader().retain(upload.files());
+      metrics.completed(upload, execution.nanoTime() - start);
+      return base;
+    } catch (RuntimeException e) {
+      target.uploader().giveUp();
+      metrics.failed();
+      throw e;
+    } finally {
+      delete(cut.directory());
+    }
+  }
+
+  /** Blobs that a later materialization may name, or that are being written. */
+  public Set<BlobName> liveBlobs() {
+    return target.uploader().liveBlobs();
+  }
+
+  private static void delete(Path directory) {
+    if (!Files.exists(directory)) {
+      return;
+    }
+    try (Stream<Path> paths = Files.walk(directory)) {
+      for (Path path : paths.sorted(Comparator.reverseOrder()).toList()) {
+        Files.deleteIfExists(path);
+      }
+    } catch (IOException e) {
+      LOG.warn("cannot delete the local cut '{}': {}", directory, e.getMessage());
+    }
+  }
+
+  /** No further runs; a run in progress ends by itself and changes nothing. */
+  @Override
+  public synchronized void close() {
+    closed = true;
+    if (next != null) {
+      next.cancel();
+    }
+  }
+}

@@ -1,0 +1,202 @@
+package io.alluvium.internal.materialize;
+
+import io.alluvium.StateBackendException;
+import io.alluvium.spi.BlobName;
+import io.alluvium.spi.BlobNames;
+import io.alluvium.spi.BlobStore;
+import io.alluvium.spi.TableCut;
+import io.alluvium.spi.TableFile;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.zip.CRC32C;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Stores the files of one backend's cuts, each only once (P3). Thread-safe; guarded by {@code
+ * this}, not held across I/O.
+ */
+public final class TableUploader {
+
+  private static final int BUFFER_BYTES = 1 << 16;
+
+  /** What the uploader did for one cut. */
+  public record Upload(List<TableFile> files, int newFiles, long newBytes) {}
+
+  /**
+   * Told of every immutable file that is durable, while its local copy is still there; for local
+   * recovery.
+   */
+  public interface Keeper {
+    void stored(Path local, TableFile file);
+
+    /** Only these will be named from now on. */
+    void retain(List<TableFile> files);
+
+    Keeper NONE =
+        new Keeper() {
+          @Override
+          public void stored(Path local, TableFile file) {}
+
+          @Override
+          public void retain(List<TableFile> files) {}
+        };
+  }
+
+  private record Content(long sizeBytes, int crc32c) {}
+
+  /*
+   * A table never uses the name of an immutable file twice while it is open, so that within one table the local name
+   * identifies the content. A restored table is another one: RocksDB renumbers files that it imports. What was restored
+   * is therefore recognised by its content, which costs one read of a local file, once.
+   *
+   * A file that was stored for a cut that failed later stays known, so that the next attempt does not store it again.
+   */
+  private final BlobStore store;
+  private final BlobNames names;
+  private final Keeper keeper;
+  private final Map<String, TableFile> byName = new HashMap<>();
+  private final Map<Content, TableFile> restored = new HashMap<>();
+  private final Set<BlobName> inFlight = new HashSet<>();
+
+  /**
+   * @param restored immutable files that the table was restored from and that may be named again
+   */
+  public TableUploader(
+      BlobStore store, BlobNames names, Keeper keeper, Collection<TableFile> restored) {
+    this.store = store;
+    this.names = names;
+    this.keeper = keeper;
+    for (TableFile file : restored) {
+      this.restored.put(new Content(file.sizeBytes(), file.crc32c()), file);
+    }
+  }
+
+  /**
+   * Stores what is new and names all; blocks. A failure leaves what was stored known to the next
+   * attempt.
+   */
+  public Upload upload(TableCut cut) {
+    List<TableFile> files = new ArrayList<>(cut.files().size());
+    int newFiles = 0;
+    long newBytes = 0;
+    for (TableCut.File file : cut.files()) {
+      TableFile known = file.immutable() ? known(file) : null;
+      if (known == null) {
+        known = store(file);
+        newFiles++;
+        newBytes += known.sizeBytes();
+      }
+      files.add(known);
+    }
+    return new Upload(List.copyOf(files), newFiles, newBytes);
+  }
+
+  private @Nullable TableFile known(TableCut.File file) {
+    boolean mayBeRestored;
+    synchronized (this) {
+      TableFile same = byName.get(file.name());
+      if (same != null) {
+        return same;
+      }
+      mayBeRestored =
+          restored.keySet().stream().anyMatch(content -> content.sizeBytes() == file.sizeBytes());
+    }
+    if (!mayBeRestored) {
+      return null;
+    }
+    int crc = crc32c(file.path());
+    synchronized (this) {
+      TableFile same = restored.get(new Content(file.sizeBytes(), crc));
+      if (same == null) {
+        return null;
+      }
+      TableFile renamed =
+          new TableFile(file.name(), same.blob(), same.sizeBytes(), same.crc32c(), true);
+      byName.put(file.name(), renamed);
+      return renamed;
+    }
+  }
+
+  private TableFile store(TableCut.File file) {
+    int crc = crc32c(file.path());
+    BlobName blob;
+    synchronized (this) {
+      // Live from the moment it has a name, or a collection could take it for garbage.
+      blob = names.next(BlobName.Kind.TABLE);
+      inFlight.add(blob);
+    }
+    TableFile stored = new TableFile(file.name(), blob, file.sizeBytes(), crc, file.immutable());
+    boolean done = false;
+    try {
+      store.putFile(blob.toString(), file.path());
+      done = true;
+    } finally {
+      if (!done) {
+        synchronized (this) {
+          inFlight.remove(blob);
+        }
+      }
+    }
+    if (file.immutable()) {
+      synchronized (this) {
+        byName.put(file.name(), stored);
+        inFlight.remove(blob);
+      }
+      keeper.stored(file.path(), stored);
+    }
+    return stored;
+  }
+
+  /**
+   * The materialization made of {@code files} is a base now, so that {@link Bases} vouches for its
+   * blobs; forget the rest.
+   */
+  public synchronized void retain(List<TableFile> files) {
+    Set<String> kept = new HashSet<>();
+    for (TableFile file : files) {
+      kept.add(file.name());
+      inFlight.remove(file.blob());
+    }
+    byName.keySet().retainAll(kept);
+    restored.clear();
+    keeper.retain(files);
+  }
+
+  /**
+   * The attempt that stored them failed: files that change with each cut are of no use to the next.
+   */
+  public synchronized void giveUp() {
+    inFlight.clear();
+  }
+
+  /** Blobs that a later materialization may name, or that are being written. */
+  public synchronized Set<BlobName> liveBlobs() {
+    Set<BlobName> live = new HashSet<>(inFlight);
+    byName.values().forEach(file -> live.add(file.blob()));
+    restored.values().forEach(file -> live.add(file.blob()));
+    return live;
+  }
+
+  private static int crc32c(Path file) {
+    CRC32C crc = new CRC32C();
+    byte[] buffer = new byte[BUFFER_BYTES];
+    try (InputStream in = Files.newInputStream(file)) {
+      for (int count = in.read(buffer); count >= 0; count = in.read(buffer)) {
+        crc.update(buffer, 0, count);
+      }
+    } catch (IOException e) {
+      throw StateBackendException.unavailable(
+          "cannot read local table file '" + file + "': " + e.getMessage(), e);
+    }
+    return (int) crc.getValue();
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.alluvium.internal.backend;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package io.alluvium.internal.materialize;
+
+import org.jspecify.annotations.NullMarked;
