@@ -4,6 +4,7 @@ import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
 import io.alluvium.spi.Execution;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
@@ -117,7 +118,7 @@ public final class ThreadedExecution implements Execution {
       Thread.currentThread().interrupt();
       throw StateBackendException.unavailable("interrupted while waiting", e);
     } catch (ExecutionException e) {
-      throw unwrap(e.getCause());
+      throw unwrap(Objects.requireNonNullElse(e.getCause(), e));
     }
   }
 

@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Comparator;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.LongSupplier;
@@ -130,20 +131,23 @@ public final class TableMaterializer implements AutoCloseable {
     Bases.Attempt attempt = target.bases().begin(position);
     try {
       // The cut follows the read of the position, never the other way round (P2).
-      target
-          .table()
-          .cut(directory)
-          .whenComplete(
-              (cut, failure) -> {
-                if (failure != null) {
-                  failed(attempt, directory, failure);
-                } else {
-                  target.bases().returned(attempt);
-                  execution.materializations().execute(() -> store(attempt, cut));
-                }
-              });
+      CompletableFuture<?> unused =
+          target
+              .table()
+              .cut(directory)
+              .whenComplete((cut, failure) -> returned(attempt, directory, cut, failure));
     } catch (RuntimeException e) {
       failed(attempt, directory, e);
+    }
+  }
+
+  private void returned(
+      Bases.Attempt attempt, Path directory, @Nullable TableCut cut, @Nullable Throwable failure) {
+    if (cut == null) {
+      failed(attempt, directory, Objects.requireNonNull(failure));
+    } else {
+      target.bases().returned(attempt);
+      execution.materializations().execute(() -> store(attempt, cut));
     }
   }
 
