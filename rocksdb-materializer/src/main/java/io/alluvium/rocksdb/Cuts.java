@@ -1,0 +1,65 @@
+package io.alluvium.rocksdb;
+
+import io.alluvium.StateBackendException;
+import io.alluvium.spi.TableCut;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.stream.Stream;
+import org.rocksdb.Checkpoint;
+import org.rocksdb.RocksDBException;
+
+/**
+ * Writes the files of a cut with RocksDB's own checkpoints: hard links to the table's immutable
+ * files and copies of the few others. Thread-safe.
+ */
+final class Cuts {
+
+  private static final String IMMUTABLE_SUFFIX = ".sst";
+
+  private Cuts() {}
+
+  /** The caller is inside the guard. */
+  static TableCut write(Database database, Path directory, UseGuard guard) {
+    Path absolute = directory.toAbsolutePath();
+    if (Files.exists(absolute)) {
+      throw StateBackendException.invalid(
+          "the directory '" + directory + "' of a cut must not exist yet");
+    }
+    try {
+      Files.createDirectories(absolute.getParent());
+      try (Checkpoint checkpoint = Checkpoint.create(database.db())) {
+        checkpoint.createCheckpoint(absolute.toString());
+      }
+      if (guard.isClosed()) {
+        Directories.delete(absolute);
+        throw guard.closedException();
+      }
+      return new TableCut(directory, files(directory));
+    } catch (RocksDBException e) {
+      throw guard.isClosed()
+          ? guard.closedException()
+          : RocksDbFailures.of(e, "cut a table into files", absolute);
+    } catch (IOException e) {
+      throw RocksDbFailures.of(e, "cut a table into files", absolute);
+    }
+  }
+
+  /** RocksDB 11 leaves an empty log file, which nobody needs. */
+  private static List<TableCut.File> files(Path directory) throws IOException {
+    List<TableCut.File> files = new ArrayList<>();
+    try (Stream<Path> entries = Files.list(directory)) {
+      for (Path path : entries.sorted(Comparator.comparing(Path::getFileName)).toList()) {
+        long sizeBytes = Files.size(path);
+        if (sizeBytes > 0) {
+          String name = path.getFileName().toString();
+          files.add(new TableCut.File(name, path, sizeBytes, name.endsWith(IMMUTABLE_SUFFIX)));
+        }
+      }
+    }
+    return files;
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.alluvium.rocksdb;
+
+import org.jspecify.annotations.NullMarked;
