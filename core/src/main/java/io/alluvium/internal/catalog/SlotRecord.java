@@ -1,0 +1,48 @@
+package io.alluvium.internal.catalog;
+
+import io.alluvium.Checkpoint;
+import io.alluvium.CheckpointHandle;
+import io.alluvium.spi.Incarnation;
+import java.time.Instant;
+import java.util.List;
+
+/** What stands in a slot of the chain. Immutable. */
+sealed interface SlotRecord {
+
+  Header header();
+
+  /**
+   * What both kinds say.
+   *
+   * @param slot where it stands, the same number as in the blob's name
+   * @param follows the greatest slot that the writer knew when it chose this one; 0 when none
+   * @param createdAt by the writer's clock, in whole milliseconds; shown to people only
+   */
+  record Header(
+      String job,
+      long slot,
+      long follows,
+      Incarnation writer,
+      String libraryVersion,
+      Instant createdAt) {}
+
+  /** An incarnation became, or tried to become, the owner. */
+  record Takeover(Header header) implements SlotRecord {}
+
+  /** A confirmed checkpoint. */
+  record Manifest(Header header, long checkpointId, List<CheckpointHandle> handles, byte[] metadata)
+      implements SlotRecord {
+
+    Checkpoint checkpoint() {
+      return new Checkpoint(
+          checkpointId,
+          header.slot(),
+          header.job(),
+          header.writer(),
+          header.libraryVersion(),
+          header.createdAt(),
+          handles,
+          metadata);
+    }
+  }
+}
