@@ -1,7 +1,6 @@
 package io.alluvium.serializer;
 
 import java.util.Arrays;
-import java.util.HexFormat;
 
 /**
  * What a serializer wrote about its own format when a state was registered; stored in every
@@ -46,8 +45,11 @@ public record SerializerSnapshot(String id, int version, byte[] schema) {
     return 31 * (31 * id.hashCode() + version) + Arrays.hashCode(schema);
   }
 
+  /**
+   * For people: the schema of a built-in format in words, that of any other in hexadecimal digits.
+   */
   @Override
   public String toString() {
-    return id + " v" + version + (schema.length == 0 ? "" : " " + HexFormat.of().formatHex(schema));
+    return id + " v" + version + (schema.length == 0 ? "" : " " + SchemaText.of(this));
   }
 }

@@ -1,0 +1,77 @@
+package io.alluvium.serializer;
+
+import io.alluvium.StateBackendException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * A format made of others; its schema holds their snapshots. As thread-safe as its parts.
+ *
+ * @param <T> type of the values
+ */
+abstract class CompositeSerializer<T> implements Serializer<T> {
+
+  private final List<Serializer<?>> parts;
+  private final SerializerSnapshot snapshot;
+
+  CompositeSerializer(String id, Serializer<?>... parts) {
+    this.parts = List.of(parts);
+    ByteWriter schema = new ByteWriter();
+    for (Serializer<?> part : parts) {
+      part.snapshot().write(schema);
+    }
+    this.snapshot = new SerializerSnapshot(id, 1, schema.toByteArray());
+  }
+
+  /** The same format over other parts of the same types, in the order of the constructor. */
+  abstract Serializer<T> over(List<Serializer<?>> newParts);
+
+  @Override
+  public final SerializerSnapshot snapshot() {
+    return snapshot;
+  }
+
+  @Override
+  public final Optional<Serializer<T>> readerOf(SerializerSnapshot written) {
+    if (!written.id().equals(snapshot.id()) || written.version() != snapshot.version()) {
+      return Optional.empty();
+    }
+    ByteReader schema = new ByteReader(written.schema());
+    List<Serializer<?>> readers = new ArrayList<>();
+    boolean same = true;
+    for (Serializer<?> part : parts) {
+      Optional<? extends Serializer<?>> reader = part.readerOf(SerializerSnapshot.read(schema));
+      if (reader.isEmpty()) {
+        return Optional.empty();
+      }
+      readers.add(reader.get());
+      same &= reader.get() == part;
+    }
+    return Optional.of(same ? this : over(readers));
+  }
+
+  /** A count of elements that follow. */
+  static int readCount(ByteReader in) {
+    int count = in.readVarInt();
+    if (count < 0) {
+      throw StateBackendException.corrupt(
+          "a stored collection says that it has "
+              + Integer.toUnsignedString(count)
+              + " elements, at most "
+              + Integer.MAX_VALUE
+              + " are possible");
+    }
+    return count;
+  }
+
+  /** How much room to make for elements not read yet: damage must not exhaust the memory. */
+  static int capacity(int count, ByteReader in) {
+    return Math.min(count, in.remaining());
+  }
+
+  @Override
+  public final String toString() {
+    return snapshot.toString();
+  }
+}

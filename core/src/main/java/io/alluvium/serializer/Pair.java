@@ -1,0 +1,4 @@
+package io.alluvium.serializer;
+
+/** Two values; as immutable as they are. */
+public record Pair<A, B>(A first, B second) {}

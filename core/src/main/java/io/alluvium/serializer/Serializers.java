@@ -1,0 +1,153 @@
+package io.alluvium.serializer;
+
+import java.math.BigDecimal;
+import java.math.BigInteger;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.UUID;
+
+/**
+ * The built-in serializers. Their formats are stable: what one version wrote every later one reads.
+ *
+ * <p>Numbers, instants and durations are stored so that the order of the bytes is the order of the
+ * values; a map state with such user keys iterates in their order. All but {@link #map} and {@link
+ * #set} may be used for keys.
+ */
+public final class Serializers {
+
+  private Serializers() {}
+
+  /**
+   * Strings of any content: length in bytes, then UTF-8; a surrogate without its partner is kept as
+   * three bytes.
+   */
+  public static Serializer<String> string() {
+    return StringSerializer.INSTANCE;
+  }
+
+  public static Serializer<Boolean> bool() {
+    return SimpleSerializers.BOOL;
+  }
+
+  public static Serializer<Byte> int8() {
+    return SimpleSerializers.INT8;
+  }
+
+  /** Two bytes; reads {@link #int8()} by migration. */
+  public static Serializer<Short> int16() {
+    return SimpleSerializers.INT16;
+  }
+
+  /** Four bytes; reads {@link #int16()} by migration. */
+  public static Serializer<Integer> int32() {
+    return SimpleSerializers.INT32;
+  }
+
+  /** Eight bytes; reads {@link #int32()} by migration. */
+  public static Serializer<Long> int64() {
+    return SimpleSerializers.INT64;
+  }
+
+  /** Four bytes; every NaN is stored as the same one. */
+  public static Serializer<Float> float32() {
+    return SimpleSerializers.FLOAT32;
+  }
+
+  /** Eight bytes; every NaN is stored as the same one. Reads {@link #float32()} by migration. */
+  public static Serializer<Double> float64() {
+    return SimpleSerializers.FLOAT64;
+  }
+
+  /** One UTF-16 unit. */
+  public static Serializer<Character> character() {
+    return SimpleSerializers.CHARACTER;
+  }
+
+  /** Length, then the bytes. */
+  public static Serializer<byte[]> bytes() {
+    return SimpleSerializers.BYTES;
+  }
+
+  public static Serializer<UUID> uuid() {
+    return SimpleSerializers.UUIDS;
+  }
+
+  /** Seconds and nanoseconds, the whole range. */
+  public static Serializer<Instant> instant() {
+    return SimpleSerializers.INSTANT;
+  }
+
+  /** Seconds and nanoseconds, the whole range. */
+  public static Serializer<Duration> duration() {
+    return SimpleSerializers.DURATION;
+  }
+
+  public static Serializer<BigInteger> bigInteger() {
+    return SimpleSerializers.BIG_INTEGER;
+  }
+
+  /** Scale and unscaled value: 1.0 and 1.00 differ, as they do in {@code equals}. */
+  public static Serializer<BigDecimal> bigDecimal() {
+    return SimpleSerializers.BIG_DECIMAL;
+  }
+
+  /** Lists; read as an {@code ArrayList}. */
+  public static <E> Serializer<List<E>> list(Serializer<E> element) {
+    return new ListSerializer<>(element);
+  }
+
+  /** Sets in the order that they iterate in, which is kept; not for keys. */
+  public static <E> Serializer<Set<E>> set(Serializer<E> element) {
+    return new SetSerializer<>(element);
+  }
+
+  /** Maps in the order that they iterate in, which is kept; not for keys. */
+  public static <K, V> Serializer<Map<K, V>> map(Serializer<K> key, Serializer<V> value) {
+    return new MapSerializer<>(key, value);
+  }
+
+  public static <A, B> Serializer<Pair<A, B>> pair(Serializer<A> first, Serializer<B> second) {
+    return new PairSerializer<>(first, second);
+  }
+
+  public static <E> Serializer<Optional<E>> optional(Serializer<E> value) {
+    return new OptionalSerializer<>(value);
+  }
+
+  /**
+   * The constants of an enum. The schema holds their names: constants may be added and reordered
+   * (values are then migrated, unless all new ones stand at the end); removing or renaming one is
+   * {@code INCOMPATIBLE}.
+   */
+  public static <E extends Enum<E>> Serializer<E> enumOf(Class<E> type) {
+    return EnumSerializer.of(type);
+  }
+
+  /**
+   * A record whose components are of types that have a built-in serializer, enums, other records,
+   * or {@code List}, {@code Set}, {@code Map}, {@code Optional} and {@link Pair} of such.
+   *
+   * <p>The schema holds the components' names and formats. Reordered components are migrated, so
+   * are changed ones whose new serializer reads the old format, removed ones of a built-in format,
+   * and added ones of type {@code Optional} (empty in old values). Adding any other component is
+   * {@code INCOMPATIBLE}, because old values have nothing to put there; so is adding and removing
+   * at once, because that may be a renaming.
+   */
+  public static <R extends Record> Serializer<R> record(Class<R> type) {
+    return record(type, Map.of());
+  }
+
+  /**
+   * As {@link #record(Class)}, with serializers for component types that have none built in.
+   *
+   * @param others by class of the component; also found inside lists, maps and other records
+   */
+  public static <R extends Record> Serializer<R> record(
+      Class<R> type, Map<Class<?>, Serializer<?>> others) {
+    return new ComponentTypes(others).record(type);
+  }
+}

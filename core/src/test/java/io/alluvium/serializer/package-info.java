@@ -1,0 +1,5 @@
+/** Tests of the serializers. */
+@NullMarked
+package io.alluvium.serializer;
+
+import org.jspecify.annotations.NullMarked;
