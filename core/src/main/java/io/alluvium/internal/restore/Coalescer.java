@@ -3,7 +3,6 @@ package io.alluvium.internal.restore;
 import io.alluvium.KeyGroupRange;
 import io.alluvium.StateBackendException;
 import io.alluvium.serializer.ByteWriter;
-import io.alluvium.spi.ChangeBlock;
 import io.alluvium.spi.ChangeCursor;
 import io.alluvium.spi.KeyLayout;
 import io.alluvium.spi.Operation;
@@ -55,14 +54,17 @@ final class Coalescer {
    * @return valid until the next call
    */
   SortedChanges coalesce(
-      List<ChangeBlock> blocks, KeyGroupRange keyGroups, IntToLongFunction position) {
+      List<FetchedBlock> blocks, KeyGroupRange keyGroups, IntToLongFunction position) {
     clear();
     for (int keyGroup = keyGroups.from(); keyGroup < keyGroups.to(); keyGroup++) {
       long from = position.applyAsLong(keyGroup);
       int start = entries;
       lastSqn = -1;
       for (int i = 0; i < blocks.size(); i++) {
-        add(blocks.get(i).changes(keyGroup), keyGroup, from);
+        FetchedBlock block = blocks.get(i);
+        if (block.keyGroups().contains(keyGroup)) {
+          add(block.block().changes(keyGroup), keyGroup, from);
+        }
       }
       if (entries > start || !barriers.isEmpty()) {
         finishKeyGroup(start);

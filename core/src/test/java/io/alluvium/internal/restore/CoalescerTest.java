@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.alluvium.KeyGroupRange;
 import io.alluvium.StateBackendException;
-import io.alluvium.spi.ChangeBlock;
 import io.alluvium.spi.Operation;
 import io.alluvium.spi.SortedChanges;
 import java.util.ArrayList;
@@ -70,7 +69,7 @@ final class CoalescerTest {
       changes.add(new Change(3_000 - length, Operation.PUT, new byte[length], new byte[0]));
     }
     ModelTable table = new ModelTable();
-    table.apply(coalescer.coalesce(List.of(new MemoryBlock(changes)), GROUPS, group -> 0));
+    table.apply(coalescer.coalesce(List.of(MemoryBlock.fetched(changes)), GROUPS, group -> 0));
     assertThat(table.rows()).hasSize(2_998);
   }
 
@@ -83,7 +82,8 @@ final class CoalescerTest {
             new Change(9, Operation.PUT, new byte[] {0, 1, 6}, new byte[] {3}));
     ModelTable table = new ModelTable();
     table.apply(
-        coalescer.coalesce(List.of(new MemoryBlock(changes)), GROUPS, group -> group == 1 ? 9 : 8));
+        coalescer.coalesce(
+            List.of(MemoryBlock.fetched(changes)), GROUPS, group -> group == 1 ? 9 : 8));
     assertThat(table.rows().keySet()).containsExactly(new byte[] {0, 1, 6}, new byte[] {0, 2, 5});
     assertThat(coalescer.changes()).isEqualTo(2);
   }
@@ -93,7 +93,7 @@ final class CoalescerTest {
     SortedChanges result =
         coalescer.coalesce(
             List.of(
-                new MemoryBlock(
+                MemoryBlock.fetched(
                     List.of(
                         new Change(0, Operation.DELETE, new byte[] {0, 0, 1}, new byte[0]),
                         new Change(1, Operation.MERGE, new byte[] {0, 0, 1}, new byte[] {1}),
@@ -113,8 +113,8 @@ final class CoalescerTest {
 
   @Test
   void coalesce_outOfOrder_isCorrupt() {
-    MemoryBlock block =
-        new MemoryBlock(
+    FetchedBlock block =
+        MemoryBlock.fetched(
             List.of(
                 new Change(4, Operation.PUT, new byte[] {0, 3, 1}, new byte[0]),
                 new Change(5, Operation.PUT, new byte[] {0, 3, 2}, new byte[0])));
@@ -145,11 +145,11 @@ final class CoalescerTest {
     return changes;
   }
 
-  private static List<ChangeBlock> blocks(Random random, List<Change> changes) {
-    List<ChangeBlock> blocks = new ArrayList<>();
+  private static List<FetchedBlock> blocks(Random random, List<Change> changes) {
+    List<FetchedBlock> blocks = new ArrayList<>();
     for (int at = 0; at < changes.size(); ) {
       int end = Math.min(changes.size(), at + 1 + random.nextInt(changes.size()));
-      blocks.add(new MemoryBlock(changes.subList(at, end)));
+      blocks.add(MemoryBlock.fetched(changes.subList(at, end)));
       at = end;
     }
     return blocks;

@@ -1,5 +1,6 @@
 package io.alluvium.internal.restore;
 
+import io.alluvium.KeyGroupRange;
 import io.alluvium.spi.ChangeBlock;
 import io.alluvium.spi.ChangeCursor;
 import io.alluvium.spi.Operation;
@@ -30,6 +31,11 @@ final class MemoryBlock implements ChangeBlock {
           .add(new Entry(change, keyOffset, valueOffset));
     }
     bytes = out.toByteArray();
+  }
+
+  static FetchedBlock fetched(List<Change> changes) {
+    return new FetchedBlock(
+        new MemoryBlock(changes), new KeyGroupRange(0, KeyGroupRange.MAX_KEY_GROUPS));
   }
 
   @Override

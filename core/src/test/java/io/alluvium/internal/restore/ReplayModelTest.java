@@ -114,7 +114,8 @@ final class ReplayModelTest {
     Replay real =
         (changes, position, table) ->
             table.apply(
-                coalescer.coalesce(List.of(new MemoryBlock(changes)), GROUPS, group -> position));
+                coalescer.coalesce(
+                    List.of(MemoryBlock.fetched(changes)), GROUPS, group -> position));
     for (int length = 1; length <= 5; length++) {
       assertThat(firstFailure(length, real)).isEmpty();
     }

@@ -1,0 +1,107 @@
+package io.alluvium.internal.restore;
+
+import io.alluvium.StateBackendException;
+import io.alluvium.StateBackendException.Kind;
+import io.alluvium.spi.Execution;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads that are tried again while storage does not answer, a bounded number of times with growing
+ * pauses; nothing waits on a thread. Thread-safe.
+ */
+final class Reads {
+
+  private static final int ATTEMPTS = 5;
+  private static final Duration FIRST_PAUSE = Duration.ofMillis(100);
+
+  private final Execution execution;
+
+  Reads(Execution execution) {
+    this.execution = execution;
+  }
+
+  /** Runs a blocking read on the downloads' threads. */
+  <T> CompletableFuture<T> run(Supplier<T> read) {
+    return retry(() -> CompletableFuture.supplyAsync(read, execution.downloads()));
+  }
+
+  /** Starts a read, and again when it ends as {@code UNAVAILABLE}. */
+  <T> CompletableFuture<T> retry(Supplier<CompletableFuture<T>> read) {
+    CompletableFuture<T> result = new CompletableFuture<>();
+    attempt(read, 1, result);
+    return result;
+  }
+
+  private <T> void attempt(
+      Supplier<CompletableFuture<T>> read, int attempt, CompletableFuture<T> result) {
+    try {
+      var unused =
+          read.get()
+              .whenComplete(
+                  (value, failure) -> {
+                    if (failure == null) {
+                      result.complete(value);
+                    } else if (attempt < ATTEMPTS && isUnavailable(failure)) {
+                      again(read, attempt + 1, result);
+                    } else {
+                      result.completeExceptionally(unwrap(failure));
+                    }
+                  });
+    } catch (RejectedExecutionException e) {
+      result.completeExceptionally(
+          StateBackendException.of(Kind.CLOSED, "this process's downloads are closed", e));
+    } catch (StateBackendException e) {
+      result.completeExceptionally(e);
+    }
+  }
+
+  private <T> void again(
+      Supplier<CompletableFuture<T>> read, int attempt, CompletableFuture<T> result) {
+    try {
+      execution.schedule(
+          FIRST_PAUSE.multipliedBy(1L << (attempt - 2)), () -> attempt(read, attempt, result));
+    } catch (StateBackendException e) {
+      result.completeExceptionally(e);
+    }
+  }
+
+  private static boolean isUnavailable(Throwable failure) {
+    return unwrap(failure) instanceof StateBackendException known
+        && known.kind() == Kind.UNAVAILABLE;
+  }
+
+  private static Throwable unwrap(Throwable failure) {
+    Throwable cause = failure.getCause();
+    return failure instanceof CompletionException && cause != null ? cause : failure;
+  }
+
+  /**
+   * Waits until a future is done, however it ends, also when this thread is interrupted: what works
+   * in the background must have stopped before what it works on is released.
+   */
+  static void settle(Execution execution, CompletableFuture<?> future) {
+    CompletableFuture<@Nullable Void> done = future.handle((value, failure) -> null);
+    boolean interrupted = Thread.interrupted();
+    try {
+      while (!done.isDone()) {
+        try {
+          execution.await(done);
+        } catch (StateBackendException e) {
+          if (!Thread.interrupted()) {
+            throw e;
+          }
+          interrupted = true;
+        }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+}
