@@ -1,0 +1,37 @@
+package io.alluvium.dstl;
+
+import io.alluvium.spi.Metrics;
+import java.util.function.LongSupplier;
+
+/** What a log tells about itself. Thread-safe. */
+final class DstlMetrics {
+
+  private final Metrics.Counter segments;
+  private final Metrics.Counter bytes;
+  private final Metrics.Counter failures;
+  private final Metrics.Histogram uploadMicros;
+  private final Metrics.Histogram backpressureMicros;
+
+  DstlMetrics(Metrics metrics, LongSupplier inFlightBytes) {
+    segments = metrics.counter("changelog.upload.segments");
+    bytes = metrics.counter("changelog.upload.bytes");
+    failures = metrics.counter("changelog.upload.failures");
+    uploadMicros = metrics.histogram("changelog.upload.micros");
+    backpressureMicros = metrics.histogram("changelog.backpressure.micros");
+    metrics.gauge("changelog.inflight.bytes", inFlightBytes);
+  }
+
+  void uploaded(long sizeBytes, long nanos) {
+    segments.add(1);
+    bytes.add(sizeBytes);
+    uploadMicros.record(nanos / 1000);
+  }
+
+  void uploadFailed() {
+    failures.add(1);
+  }
+
+  void backpressured(long nanos) {
+    backpressureMicros.record(nanos / 1000);
+  }
+}

@@ -1,0 +1,63 @@
+package io.alluvium.dstl;
+
+import io.alluvium.KeyGroupRange;
+import io.alluvium.spi.BlobName;
+import io.alluvium.spi.BlobStore;
+import io.alluvium.spi.BlockRef;
+import io.alluvium.spi.ChangeBlock;
+import io.alluvium.spi.Changelog;
+import io.alluvium.spi.ChangelogStorage;
+import io.alluvium.spi.Execution;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+/** The log of a process: its uploader and its reader. Thread-safe. */
+final class DstlStorage implements ChangelogStorage {
+
+  private final Execution execution;
+  private final Uploader uploader;
+  private final BlockReader reader;
+
+  DstlStorage(Execution execution, Uploader uploader) {
+    this.execution = execution;
+    this.uploader = uploader;
+    this.reader = new BlockReader(uploader.store());
+  }
+
+  @Override
+  public Changelog open(long id, KeyGroupRange keyGroups, long startSqn) {
+    return new DstlChangelog(uploader, id, keyGroups, startSqn);
+  }
+
+  @Override
+  public CompletableFuture<ChangeBlock> read(BlockRef block, KeyGroupRange keyGroups) {
+    CompletableFuture<ChangeBlock> future = new CompletableFuture<>();
+    execution
+        .downloads()
+        .execute(
+            () -> {
+              try {
+                future.complete(reader.read(block, keyGroups));
+              } catch (RuntimeException | VirtualMachineError | LinkageError e) {
+                future.completeExceptionally(e);
+              }
+            });
+    return future;
+  }
+
+  @Override
+  public List<String> verify(BlobStore store, BlobName segment) {
+    boolean inMemory = uploader.store() instanceof MemorySegments;
+    return new SegmentVerifier(inMemory ? uploader.store() : store, segment).verify();
+  }
+
+  @Override
+  public void close() {
+    uploader.close();
+  }
+
+  /** What the buffers and bytes in flight are accounted in, for tests. */
+  Uploader uploader() {
+    return uploader;
+  }
+}

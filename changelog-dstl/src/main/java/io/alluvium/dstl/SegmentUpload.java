@@ -1,0 +1,317 @@
+package io.alluvium.dstl;
+
+import io.alluvium.StateBackendException;
+import io.alluvium.spi.BlobName;
+import io.alluvium.spi.BlockRef;
+import io.alluvium.spi.Execution;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One segment on its way into the store, until it is there. Its fields are guarded by the lock of
+ * the {@link Uploader}.
+ */
+final class SegmentUpload {
+
+  /*
+   * 1. Name and bytes are fixed before the first attempt and are the same in each: an attempt whose outcome is unknown
+   *    (it failed, or it has not returned in time) is simply made again.
+   * 2. An attempt that has not returned in time goes on; at most two run at once. The first that succeeds decides.
+   * 3. Each failed attempt schedules exactly one next, for ever, until one succeeds or nobody needs any of the blocks.
+   * 4. The buffers are released when the segment is stored, or given up, and no attempt runs any more (L6a).
+   * No call of the store or of Execution is made under the lock: each may be a scheduling point of a simulation.
+   */
+  private static final int MAX_RUNNING = 2;
+
+  private static final class Attempt {
+    private boolean timedOut;
+    private boolean returned;
+  }
+
+  private final Uploader uploader;
+  private final Object lock;
+  private List<Block> blocks;
+
+  private @Nullable BlobName name;
+  private List<ByteBuffer> content = List.of();
+  private List<BlockRef> refs = List.of();
+  private long sizeBytes;
+
+  private int failures;
+  private int running;
+  private boolean retryWhenReturned;
+  private boolean stored;
+  private boolean abandoned;
+  private boolean settled;
+
+  /** Blocks that no changelog has trimmed. */
+  private int untrimmed;
+
+  SegmentUpload(Uploader uploader, List<Block> blocks) {
+    this.uploader = uploader;
+    this.lock = uploader.lock();
+    this.blocks = blocks;
+    this.untrimmed = blocks.size();
+    for (Block block : blocks) {
+      block.state = Block.State.UPLOADING;
+      block.upload = this;
+      block.ledger.uploading(this);
+    }
+  }
+
+  /** Its name; null before the first attempt. Under the lock. */
+  @Nullable BlobName name() {
+    return name;
+  }
+
+  /** Whether it holds a block of a changelog that overlaps the range. Under the lock. */
+  boolean holds(BlockLedger ledger, long from, long to) {
+    for (Block block : blocks) {
+      if (block.ledger == ledger && block.overlaps(from, to)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Makes one attempt, on an upload thread. */
+  void attempt() {
+    Attempt attempt = new Attempt();
+    List<Runnable> after = new ArrayList<>();
+    int failuresBefore;
+    synchronized (lock) {
+      if (stored || giveUp(after)) {
+        failuresBefore = -1;
+      } else {
+        running++;
+        failuresBefore = failures;
+      }
+    }
+    uploader.run(after);
+    if (failuresBefore >= 0) {
+      Throwable failure = put(attempt, failuresBefore);
+      returned(attempt, failure);
+    }
+  }
+
+  private @Nullable Throwable put(Attempt attempt, int failuresBefore) {
+    Execution execution = uploader.execution();
+    long start = execution.nanoTime();
+    Execution.@Nullable Scheduled timer = null;
+    try {
+      BlobName target = prepare();
+      Optional<Duration> timeout = uploader.settings().retry().timeout(failuresBefore, sizeBytes);
+      if (timeout.isPresent()) {
+        timer =
+            execution.schedule(
+                timeout.get(),
+                // Telling those who wait may take long, and the upload threads may all be stuck.
+                () -> execution.downloads().execute(() -> timedOut(attempt)));
+      }
+      uploader.store().put(target.toString(), content);
+      uploader.metrics().uploaded(sizeBytes, execution.nanoTime() - start);
+      return null;
+    } catch (RuntimeException | VirtualMachineError | LinkageError e) {
+      return e;
+    } finally {
+      if (timer != null) {
+        timer.cancel();
+      }
+    }
+  }
+
+  /** Fixes name and bytes; later attempts find them fixed. */
+  private BlobName prepare() {
+    List<Block> parts;
+    synchronized (lock) {
+      if (name != null) {
+        return name;
+      }
+      parts = blocks;
+    }
+    BlobName fresh = uploader.names().next(BlobName.Kind.LOG);
+    List<ByteBuffer> bytes = new ArrayList<>(parts.size() + 2);
+    List<SegmentFormat.Entry> entries = new ArrayList<>(parts.size());
+    List<BlockRef> places = new ArrayList<>(parts.size());
+    bytes.add(ByteBuffer.wrap(SegmentFormat.header(uploader.names().incarnation())));
+    long offset = SegmentFormat.HEADER_LENGTH;
+    for (Block block : parts) {
+      BlockEncoder.Encoded encoded = encoded(block);
+      bytes.add(ByteBuffer.wrap(encoded.buffer().array(), 0, encoded.length()));
+      SegmentFormat.Entry entry =
+          new SegmentFormat.Entry(
+              block.ledger.id(), block.fromSqn, block.toSqn, offset, encoded.length());
+      entries.add(entry);
+      places.add(entry.ref(fresh));
+      offset += encoded.length();
+    }
+    byte[] end = SegmentFormat.footerAndTail(entries, offset);
+    bytes.add(ByteBuffer.wrap(end));
+    synchronized (lock) {
+      name = fresh;
+      content = List.copyOf(bytes);
+      refs = List.copyOf(places);
+      sizeBytes = offset + end.length;
+    }
+    return fresh;
+  }
+
+  private static BlockEncoder.Encoded encoded(Block block) {
+    if (block.encoded == null) {
+      throw StateBackendException.internal("a block is uploaded before it is encoded");
+    }
+    return block.encoded;
+  }
+
+  private void returned(Attempt attempt, @Nullable Throwable failure) {
+    List<Runnable> after = new ArrayList<>();
+    synchronized (lock) {
+      attempt.returned = true;
+      running--;
+      if (failure == null) {
+        succeeded(after);
+      } else if (!attempt.timedOut && !stored) {
+        failed(String.valueOf(failure.getMessage()), failure, after);
+      }
+      if (retryWhenReturned && !stored) {
+        retryWhenReturned = false;
+        after.add(() -> uploader.execution().uploads().execute(this::attempt));
+      }
+      settle(after);
+    }
+    uploader.run(after);
+  }
+
+  private void timedOut(Attempt attempt) {
+    List<Runnable> after = new ArrayList<>();
+    synchronized (lock) {
+      if (attempt.returned || stored || abandoned) {
+        return;
+      }
+      attempt.timedOut = true;
+      failed("the store has not answered in time", null, after);
+    }
+    uploader.run(after);
+  }
+
+  /** Under the lock. */
+  private void succeeded(List<Runnable> after) {
+    if (stored || abandoned) {
+      return;
+    }
+    stored = true;
+    Set<BlockLedger> ledgers = new LinkedHashSet<>();
+    for (int i = 0; i < blocks.size(); i++) {
+      Block block = blocks.get(i);
+      if (block.state == Block.State.UPLOADING) {
+        block.ledger.stored(block, refs.get(i));
+        ledgers.add(block.ledger);
+      }
+    }
+    for (BlockLedger ledger : ledgers) {
+      ledger.tellWaiters(after);
+    }
+  }
+
+  /** Under the lock. */
+  private void failed(String why, @Nullable Throwable cause, List<Runnable> after) {
+    failures++;
+    int count = failures;
+    RetryPolicy retry = uploader.settings().retry();
+    String message =
+        "cannot store "
+            + (name == null ? "a segment of the changelog" : "'" + name + "'")
+            + " in '"
+            + uploader.storeUri()
+            + "' after "
+            + count
+            + (count == 1 ? " attempt: " : " attempts: ")
+            + why
+            + "; its changes are kept and stored as soon as the store answers";
+    StateBackendException failure =
+        cause == null
+            ? StateBackendException.of(StateBackendException.Kind.UNAVAILABLE, message)
+            : StateBackendException.unavailable(message, cause);
+    Set<BlockLedger> ledgers = new LinkedHashSet<>();
+    for (Block block : blocks) {
+      ledgers.add(block.ledger);
+    }
+    if (giveUp(after)) {
+      return;
+    }
+    for (BlockLedger ledger : ledgers) {
+      ledger.failed(this, retry.attemptsOfAWaiter(), failure, after);
+    }
+    after.add(
+        () -> {
+          uploader.metrics().uploadFailed();
+          uploader
+              .execution()
+              .schedule(retry.pause(count, uploader.random()), this::nextAttemptIsDue);
+        });
+  }
+
+  private void nextAttemptIsDue() {
+    List<Runnable> after = new ArrayList<>();
+    synchronized (lock) {
+      if (stored || giveUp(after)) {
+        // Nothing is left to do.
+      } else if (running >= MAX_RUNNING) {
+        retryWhenReturned = true;
+      } else {
+        after.add(() -> uploader.execution().uploads().execute(this::attempt));
+      }
+    }
+    uploader.run(after);
+  }
+
+  /** Gives up when nobody needs any of the blocks. Under the lock. */
+  private boolean giveUp(List<Runnable> after) {
+    if (abandoned) {
+      return true;
+    }
+    for (Block block : blocks) {
+      if (block.state != Block.State.DROPPED) {
+        return false;
+      }
+    }
+    abandoned = true;
+    settle(after);
+    return true;
+  }
+
+  /** Under the lock. */
+  private void settle(List<Runnable> after) {
+    if (settled || running > 0 || !(stored || abandoned)) {
+      return;
+    }
+    settled = true;
+    for (Block block : blocks) {
+      uploader.releaseEncoded(block, after);
+      block.ledger.settled(this);
+    }
+    blocks = List.of();
+    content = List.of();
+    refs = List.of();
+    tellIfUnreferenced(after);
+  }
+
+  /** A changelog will not ask for one of its blocks any more. Under the lock. */
+  void trimmed(List<Runnable> after) {
+    untrimmed--;
+    tellIfUnreferenced(after);
+  }
+
+  private void tellIfUnreferenced(List<Runnable> after) {
+    BlobName unreferenced = name;
+    if (settled && stored && untrimmed == 0 && unreferenced != null) {
+      after.add(() -> uploader.unreferenced(unreferenced));
+    }
+  }
+}

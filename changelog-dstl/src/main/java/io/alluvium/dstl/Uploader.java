@@ -1,0 +1,476 @@
+package io.alluvium.dstl;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import io.alluvium.StateBackendException;
+import io.alluvium.spi.BlobName;
+import io.alluvium.spi.BlobNames;
+import io.alluvium.spi.BlobStore;
+import io.alluvium.spi.BlockRef;
+import io.alluvium.spi.ChangelogStorageProvider;
+import io.alluvium.spi.Execution;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Takes the sealed blocks of all changelogs of a process, encodes them in the background, stores
+ * them in segments, and bounds the memory they hold meanwhile. Thread-safe; guarded by {@code
+ * lock}.
+ */
+final class Uploader {
+
+  /*
+   * One lock guards the bookkeeping of the whole process: blocks, queue, waiters, uploads. Under it nothing is computed,
+   * awaited or called back: whatever must be done outside (running tasks, completing futures, timers) is collected in a
+   * list of actions that the thread runs after it has left the lock.
+   *
+   * Memory in flight = arrays of sealed blocks, from the sealing until the segment is stored and nobody reads them any
+   * more. A task waits after an append that filled a block, never in a checkpoint, and never before its change is
+   * logged. It waits only for what is sealed, and first makes everything sealed go out, so that it cannot wait for
+   * itself.
+   */
+  private final DstlSettings settings;
+  private final Execution execution;
+  private final BlobStore store;
+  private final String storeUri;
+  private final BlobNames names;
+  private final RandomGenerator random;
+  private final DstlMetrics metrics;
+  private final Consumer<BlobName> unreferenced;
+  private final BufferPool pool = new BufferPool();
+  private final Object lock = new Object();
+
+  @GuardedBy("lock")
+  private final GroupCommit groupCommit;
+
+  @GuardedBy("lock")
+  private final List<BlockLedger> ledgers = new ArrayList<>();
+
+  @GuardedBy("lock")
+  private final ArrayDeque<BlockEncoder> idleEncoders = new ArrayDeque<>();
+
+  @GuardedBy("lock")
+  private List<CompletableFuture<Void>> waitingForRoom = new ArrayList<>();
+
+  @GuardedBy("lock")
+  private boolean closed;
+
+  /** Written under the lock. */
+  private volatile long inFlightBytes;
+
+  /**
+   * @param store where segments go
+   * @param unreferenced told of each segment whose blocks were all trimmed
+   */
+  Uploader(
+      ChangelogStorageProvider.Context context, BlobStore store, Consumer<BlobName> unreferenced) {
+    this.settings = DstlSettings.of(context.configuration());
+    this.execution = context.execution();
+    this.store = store;
+    this.storeUri = store.uri();
+    this.names = context.names();
+    this.random = context.random();
+    this.unreferenced = unreferenced;
+    this.metrics = new DstlMetrics(context.metrics(), () -> inFlightBytes);
+    this.groupCommit = new GroupCommit(settings);
+  }
+
+  Object lock() {
+    return lock;
+  }
+
+  DstlSettings settings() {
+    return settings;
+  }
+
+  Execution execution() {
+    return execution;
+  }
+
+  BlobStore store() {
+    return store;
+  }
+
+  String storeUri() {
+    return storeUri;
+  }
+
+  BlobNames names() {
+    return names;
+  }
+
+  RandomGenerator random() {
+    return random;
+  }
+
+  DstlMetrics metrics() {
+    return metrics;
+  }
+
+  BufferPool pool() {
+    return pool;
+  }
+
+  long inFlightBytes() {
+    return inFlightBytes;
+  }
+
+  void unreferenced(BlobName segment) {
+    unreferenced.accept(segment);
+  }
+
+  void open(BlockLedger ledger) {
+    synchronized (lock) {
+      if (closed) {
+        throw StateBackendException.closed("the changelog storage is closed");
+      }
+      ledgers.add(ledger);
+      groupCommit.opened(ledger);
+    }
+  }
+
+  /** Takes over a sealed block. */
+  void seal(Block block) {
+    List<Runnable> after = new ArrayList<>();
+    synchronized (lock) {
+      accept(block, after);
+    }
+    run(after);
+  }
+
+  /**
+   * Takes over the last sealed block, if there is one, and asks for {@code [from, to)} to be
+   * stored.
+   */
+  CompletableFuture<List<BlockRef>> persist(
+      BlockLedger ledger, @Nullable Block block, long from, long to) {
+    List<Runnable> after = new ArrayList<>();
+    try {
+      return persist(ledger, block, from, to, after);
+    } finally {
+      run(after);
+    }
+  }
+
+  private CompletableFuture<List<BlockRef>> persist(
+      BlockLedger ledger, @Nullable Block block, long from, long to, List<Runnable> after) {
+    synchronized (lock) {
+      if (block != null) {
+        accept(block, after);
+      }
+      checkOpen(ledger);
+      if (from < ledger.trimPoint()) {
+        throw StateBackendException.invalid(
+            "changelog "
+                + ledger.id()
+                + " was trimmed to "
+                + ledger.trimPoint()
+                + ", changes from "
+                + from
+                + " on cannot be asked for");
+      }
+      CompletableFuture<List<BlockRef>> future = ledger.persist(from, to);
+      groupCommit.asked(ledger, ledger.lastTicket());
+      advance(after);
+      return future;
+    }
+  }
+
+  private static void checkOpen(BlockLedger ledger) {
+    if (ledger.isClosed()) {
+      throw StateBackendException.closed("changelog " + ledger.id() + " is closed");
+    }
+  }
+
+  @GuardedBy("lock")
+  private void accept(Block block, List<Runnable> after) {
+    BlockLedger ledger = block.ledger;
+    if (ledger.isClosed()) {
+      dropRaw(block);
+      checkOpen(ledger);
+    }
+    ledger.add(block);
+    addInFlight(raw(block).capacity(), after);
+    enqueue(block, after);
+  }
+
+  @GuardedBy("lock")
+  private void enqueue(Block block, List<Runnable> after) {
+    groupCommit.add(block);
+    block.ledger.queued(block);
+    after.add(() -> execution.uploads().execute(() -> encode(block)));
+    advance(after);
+  }
+
+  /** Starts what the group commit lets go. */
+  @GuardedBy("lock")
+  private void advance(List<Runnable> after) {
+    for (List<Block> blocks : groupCommit.takeReady()) {
+      SegmentUpload upload = new SegmentUpload(this, blocks);
+      after.add(() -> execution.uploads().execute(upload::attempt));
+    }
+    if (groupCommit.startsTimer()) {
+      long round = groupCommit.round();
+      after.add(() -> execution.schedule(settings.persistDelay(), () -> delayIsOver(round)));
+    }
+  }
+
+  private void delayIsOver(long round) {
+    List<Runnable> after = new ArrayList<>();
+    synchronized (lock) {
+      groupCommit.expired(round);
+      advance(after);
+    }
+    run(after);
+  }
+
+  private void encode(Block block) {
+    BlockEncoder encoder = startEncoding(block);
+    if (encoder == null) {
+      return;
+    }
+    BlockEncoder.Encoded encoded = null;
+    Throwable failure = null;
+    try {
+      encoded =
+          encoder.encode(
+              new BlockEncoder.Source(
+                  block.ledger.id(),
+                  block.ledger.keyGroups(),
+                  block.fromSqn,
+                  (int) (block.toSqn - block.fromSqn),
+                  raw(block).array(),
+                  block.rawLength),
+              pool);
+    } catch (RuntimeException | VirtualMachineError | LinkageError e) {
+      failure = e;
+    }
+    List<Runnable> after = new ArrayList<>();
+    synchronized (lock) {
+      if (encoded != null) {
+        idleEncoders.addLast(encoder);
+        encoded(block, encoded, after);
+      } else {
+        encodingFailed(block, failure, after);
+      }
+      advance(after);
+    }
+    run(after);
+  }
+
+  private @Nullable BlockEncoder startEncoding(Block block) {
+    List<Runnable> after = new ArrayList<>();
+    BlockEncoder encoder = null;
+    synchronized (lock) {
+      if (block.state == Block.State.DROPPED) {
+        releaseRaw(block, after);
+      } else {
+        encoder = idleEncoders.pollLast();
+        if (encoder == null) {
+          encoder = new BlockEncoder(settings.codec());
+        }
+      }
+    }
+    run(after);
+    return encoder;
+  }
+
+  @GuardedBy("lock")
+  private void encoded(Block block, BlockEncoder.Encoded encoded, List<Runnable> after) {
+    block.encoded = encoded;
+    addInFlight(encoded.buffer().capacity(), after);
+    releaseRaw(block, after);
+    if (block.state == Block.State.DROPPED) {
+      releaseEncoded(block, after);
+    } else {
+      block.state = Block.State.QUEUED;
+    }
+  }
+
+  /** Out of memory, or a defect: those who wait are told, the block is kept and tried again. */
+  @GuardedBy("lock")
+  private void encodingFailed(Block block, @Nullable Throwable cause, List<Runnable> after) {
+    if (block.state == Block.State.DROPPED) {
+      releaseRaw(block, after);
+      return;
+    }
+    groupCommit.remove(block);
+    StateBackendException failure =
+        StateBackendException.of(
+            StateBackendException.Kind.INTERNAL,
+            "changes [" + block.fromSqn + ", " + block.toSqn + ") cannot be encoded: " + cause,
+            cause == null ? new IllegalStateException("unknown") : cause);
+    block.ledger.failed(block, failure, after);
+    after.add(
+        () ->
+            execution.schedule(
+                settings.retry().pause(1, random),
+                () -> {
+                  List<Runnable> again = new ArrayList<>();
+                  synchronized (lock) {
+                    if (block.state == Block.State.DROPPED) {
+                      releaseRaw(block, again);
+                    } else {
+                      enqueue(block, again);
+                      groupCommit.flush();
+                    }
+                  }
+                  run(again);
+                }));
+  }
+
+  /** Waits on the task thread until the bytes in flight are below their bound. */
+  void awaitRoom(BlockLedger ledger) {
+    if (inFlightBytes < settings.maxInFlightBytes()) {
+      return;
+    }
+    long start = execution.nanoTime();
+    while (true) {
+      CompletableFuture<Void> room = new CompletableFuture<>();
+      List<Runnable> after = new ArrayList<>();
+      synchronized (lock) {
+        if (inFlightBytes < settings.maxInFlightBytes() || ledger.isClosed()) {
+          break;
+        }
+        waitingForRoom.add(room);
+        groupCommit.flush();
+        advance(after);
+      }
+      run(after);
+      execution.await(room);
+    }
+    metrics.backpressured(execution.nanoTime() - start);
+  }
+
+  @GuardedBy("lock")
+  private void addInFlight(long bytes, List<Runnable> after) {
+    long now = inFlightBytes + bytes;
+    inFlightBytes = now;
+    if (now < settings.maxInFlightBytes()) {
+      wakeWaitingForRoom(after);
+    }
+  }
+
+  @GuardedBy("lock")
+  private void wakeWaitingForRoom(List<Runnable> after) {
+    if (!waitingForRoom.isEmpty()) {
+      List<CompletableFuture<Void>> woken = waitingForRoom;
+      waitingForRoom = new ArrayList<>();
+      after.add(() -> woken.forEach(room -> room.complete(null)));
+    }
+  }
+
+  long durableUpTo(BlockLedger ledger) {
+    synchronized (lock) {
+      return ledger.durableUpTo();
+    }
+  }
+
+  void trim(BlockLedger ledger, long sqn) {
+    List<Runnable> after = new ArrayList<>();
+    synchronized (lock) {
+      for (Block block : ledger.trim(sqn, after)) {
+        SegmentUpload upload = block.upload;
+        if (upload != null) {
+          upload.trimmed(after);
+        }
+        drop(block, after);
+      }
+    }
+    run(after);
+  }
+
+  void close(BlockLedger ledger) {
+    List<Runnable> after = new ArrayList<>();
+    synchronized (lock) {
+      close(ledger, after);
+      advance(after);
+    }
+    run(after);
+  }
+
+  @GuardedBy("lock")
+  private void close(BlockLedger ledger, List<Runnable> after) {
+    if (ledger.isClosed()) {
+      return;
+    }
+    StateBackendException reason =
+        StateBackendException.closed("changelog " + ledger.id() + " was closed");
+    for (Block block : ledger.close(reason, after)) {
+      drop(block, after);
+    }
+    ledgers.remove(ledger);
+    groupCommit.closed(ledger);
+    wakeWaitingForRoom(after);
+  }
+
+  /** Lets go of a block that need not be stored any more; one that is stored stays so. */
+  @GuardedBy("lock")
+  private void drop(Block block, List<Runnable> after) {
+    switch (block.state) {
+      case ENCODING -> {
+        groupCommit.remove(block);
+        block.state = Block.State.DROPPED;
+      }
+      case QUEUED -> {
+        groupCommit.remove(block);
+        block.state = Block.State.DROPPED;
+        releaseEncoded(block, after);
+      }
+      case UPLOADING -> block.state = Block.State.DROPPED;
+      case STORED, DROPPED -> {}
+    }
+  }
+
+  void close() {
+    List<Runnable> after = new ArrayList<>();
+    synchronized (lock) {
+      closed = true;
+      for (BlockLedger ledger : List.copyOf(ledgers)) {
+        close(ledger, after);
+      }
+    }
+    run(after);
+  }
+
+  @GuardedBy("lock")
+  private void releaseRaw(Block block, List<Runnable> after) {
+    addInFlight(-raw(block).capacity(), after);
+    dropRaw(block);
+  }
+
+  @GuardedBy("lock")
+  private void dropRaw(Block block) {
+    pool.release(raw(block));
+    block.raw = null;
+  }
+
+  /** Nobody reads the encoded form of a block any more. Under the lock. */
+  @SuppressWarnings("GuardedBy") // the lock is this one, called by the block's upload
+  void releaseEncoded(Block block, List<Runnable> after) {
+    BlockEncoder.Encoded encoded = block.encoded;
+    if (encoded != null) {
+      addInFlight(-encoded.buffer().capacity(), after);
+      pool.release(encoded.buffer());
+      block.encoded = null;
+    }
+  }
+
+  private static BufferPool.Buffer raw(Block block) {
+    if (block.raw == null) {
+      throw StateBackendException.internal("the raw form of a sealed block is gone");
+    }
+    return block.raw;
+  }
+
+  /** Runs what had to wait until the lock was left. */
+  void run(List<Runnable> actions) {
+    for (Runnable action : actions) {
+      action.run();
+    }
+  }
+}
