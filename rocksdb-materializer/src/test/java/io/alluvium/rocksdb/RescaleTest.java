@@ -33,7 +33,7 @@ final class RescaleTest {
   @TempDir Path directory;
 
   static Stream<Long> seeds() {
-    return Seeds.of(4);
+    return Seeds.of(2);
   }
 
   private record Subtask(KeyGroupRange keyGroups, Table table) {}
@@ -45,7 +45,7 @@ final class RescaleTest {
     ModelTable model = new ModelTable();
     try (TestTables tables = new TestTables(directory, Map.of(), Metrics.NONE)) {
       List<Subtask> subtasks = List.of(new Subtask(ALL, tables.open()));
-      for (int generation = 0; generation < 8; generation++) {
+      for (int generation = 0; generation < 5; generation++) {
         for (Subtask subtask : subtasks) {
           work(subtask, random, model);
         }
@@ -64,7 +64,7 @@ final class RescaleTest {
     ModelTable model = new ModelTable();
     try (TestTables tables = new TestTables(directory, Map.of(), Metrics.NONE)) {
       List<Subtask> subtasks = List.of(new Subtask(ALL, tables.open()));
-      for (int generation = 0; generation < 6; generation++) {
+      for (int generation = 0; generation < 4; generation++) {
         for (Subtask subtask : subtasks) {
           work(subtask, random, model);
         }
@@ -84,13 +84,13 @@ final class RescaleTest {
       KeyGroupRange low = new KeyGroupRange(0, 8);
       KeyGroupRange high = new KeyGroupRange(8, 16);
       Subtask old = new Subtask(low, tables.open(low, List.of()));
-      for (int i = 0; i < 5; i++) {
+      for (int i = 0; i < 4; i++) {
         work(old, random, model);
       }
       Subtask young = new Subtask(high, tables.open(high, List.of()));
       work(young, random, model);
       List<Subtask> subtasks = List.of(old, young);
-      for (int parallelism : new int[] {1, 3, 2, 1}) {
+      for (int parallelism : new int[] {1, 3, 2}) {
         subtasks = restored(tables, subtasks, parallelism, false);
         check(subtasks, model, "in " + parallelism + " subtasks");
         for (Subtask subtask : subtasks) {

@@ -76,6 +76,11 @@ final class TestTables implements AutoCloseable {
     return table;
   }
 
+  /** The directory handed out last. */
+  Path last() {
+    return directory.resolve("d" + (directories - 1));
+  }
+
   /** Cuts in a thread of the materializer's, after it ran {@code before} there. */
   CompletableFuture<TableCut> cutInBackground(Table table, Runnable before) {
     CompletableFuture<TableCut> done = new CompletableFuture<>();
