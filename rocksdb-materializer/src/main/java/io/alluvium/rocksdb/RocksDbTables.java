@@ -101,8 +101,6 @@ final class RocksDbTables implements TableProvider.Tables {
         database.close();
         throw e;
       }
-    } catch (IOException e) {
-      throw RocksDbFailures.of(e, "read a restored table", part.directory());
     } finally {
       guard.exit();
     }
@@ -170,12 +168,8 @@ final class RocksDbTables implements TableProvider.Tables {
     return live.get();
   }
 
-  Natives natives() {
-    return natives;
-  }
-
-  DbSettings settings() {
-    return settings;
+  SharedMemory memory() {
+    return memory;
   }
 
   @Override

@@ -215,6 +215,11 @@ public final class FaultyBlobStore implements BlobStore {
   }
 
   @Override
+  public void deleteLeftovers(Duration olderThan) {
+    store.deleteLeftovers(olderThan);
+  }
+
+  @Override
   public String uri() {
     return store.uri();
   }

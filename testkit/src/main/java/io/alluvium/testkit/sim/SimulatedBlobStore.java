@@ -10,6 +10,7 @@ import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.OptionalLong;
@@ -106,6 +107,11 @@ public final class SimulatedBlobStore implements BlobStore {
           store.delete(copy);
           return true;
         });
+  }
+
+  @Override
+  public void deleteLeftovers(Duration olderThan) {
+    store.deleteLeftovers(olderThan);
   }
 
   @Override

@@ -1,0 +1,5 @@
+/** Killing real processes at seeded moments. */
+@NullMarked
+package io.alluvium.testkit.kill;
+
+import org.jspecify.annotations.NullMarked;

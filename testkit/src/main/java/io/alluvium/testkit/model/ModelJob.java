@@ -1,0 +1,117 @@
+package io.alluvium.testkit.model;
+
+import io.alluvium.KeyGroupRange;
+import io.alluvium.serializer.ByteWriter;
+import io.alluvium.serializer.Serializer;
+import io.alluvium.state.Timer;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * The keyed state of a whole job in plain collections, with its checkpoints: what must be there
+ * after any history, whatever the backend is made of. Confined to one thread.
+ *
+ * @param <K> type of the keys
+ */
+public final class ModelJob<K> {
+
+  /** Where one value of one state stands. */
+  record Slot(Object key, Object namespace) {}
+
+  /** Everything at one moment; values are immutable. */
+  private record Snapshot(
+      Map<String, Map<Slot, Object>> states, Map<String, Set<Timer<?, ?>>> timers) {
+    private static final Snapshot EMPTY = new Snapshot(Map.of(), Map.of());
+  }
+
+  private final Serializer<K> keySerializer;
+  private final int maxParallelism;
+  private final Map<String, Map<Slot, Object>> states = new HashMap<>();
+  private final Map<String, Set<Timer<?, ?>>> timers = new HashMap<>();
+  private final TreeMap<Long, Snapshot> checkpoints = new TreeMap<>();
+  private long confirmed;
+
+  public ModelJob(Serializer<K> keySerializer, int maxParallelism) {
+    this.keySerializer = keySerializer;
+    this.maxParallelism = maxParallelism;
+    checkpoints.put(0L, Snapshot.EMPTY);
+  }
+
+  /** The view of one subtask. */
+  public ModelBackend<K> subtask(KeyGroupRange keyGroups) {
+    return new ModelBackend<>(this, keySerializer, maxParallelism, keyGroups);
+  }
+
+  /** Remembers the state of this moment under a checkpoint's id. */
+  public void checkpoint(long id) {
+    checkpoints.put(id, new Snapshot(copy(states), copyTimers(timers)));
+  }
+
+  /** A restore may from now on only give this one or a later one. */
+  public void confirm(long id) {
+    confirmed = id;
+    checkpoints.headMap(id).clear();
+  }
+
+  /** A restore must not give this one. */
+  public void abort(long id) {
+    if (id != confirmed) {
+      checkpoints.remove(id);
+    }
+  }
+
+  /** The newest confirmed checkpoint; 0 = the empty beginning. */
+  public long confirmed() {
+    return confirmed;
+  }
+
+  /**
+   * Goes back to a checkpoint.
+   *
+   * @throws AssertionError when there is none of that id, or a later one was confirmed
+   */
+  public void restore(long id) {
+    Snapshot snapshot = checkpoints.get(id);
+    if (snapshot == null) {
+      throw new AssertionError(
+          "checkpoint " + id + " was restored; it must be one of " + checkpoints.keySet());
+    }
+    states.clear();
+    states.putAll(copy(snapshot.states));
+    timers.clear();
+    timers.putAll(copyTimers(snapshot.timers));
+    confirm(id);
+    checkpoints.tailMap(id, false).clear();
+  }
+
+  private static Map<String, Map<Slot, Object>> copy(Map<String, Map<Slot, Object>> states) {
+    Map<String, Map<Slot, Object>> copy = new HashMap<>();
+    states.forEach((name, slots) -> copy.put(name, new LinkedHashMap<>(slots)));
+    return copy;
+  }
+
+  private static Map<String, Set<Timer<?, ?>>> copyTimers(Map<String, Set<Timer<?, ?>>> timers) {
+    Map<String, Set<Timer<?, ?>>> copy = new HashMap<>();
+    timers.forEach((name, set) -> copy.put(name, new HashSet<>(set)));
+    return copy;
+  }
+
+  Map<Slot, Object> slots(String state) {
+    return states.computeIfAbsent(state, name -> new LinkedHashMap<>());
+  }
+
+  Set<Timer<?, ?>> timers(String queue) {
+    return timers.computeIfAbsent(queue, name -> new HashSet<>());
+  }
+
+  /** The serialized form, for orders that depend on it. */
+  static <T> byte[] bytes(Serializer<T> serializer, T value) {
+    ByteWriter out = new ByteWriter();
+    serializer.write(value, out);
+    return out.toByteArray();
+  }
+}

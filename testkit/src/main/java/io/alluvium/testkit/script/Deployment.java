@@ -1,0 +1,39 @@
+package io.alluvium.testkit.script;
+
+import io.alluvium.StateBackend;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+
+/** Where a script's job runs: one process at a time, over one blob store that survives it. */
+public interface Deployment extends AutoCloseable {
+
+  /** Starts a process. */
+  StateBackend start(Map<String, String> settings);
+
+  /** SIGKILL of the process that was started last. */
+  void kill();
+
+  <T> T await(CompletableFuture<T> future);
+
+  void sleep(Duration duration);
+
+  /** Long enough for a periodic materialization of each backend. */
+  Duration materializationPause();
+
+  /** Lets background work go on for a moment, perhaps. */
+  void pause(String step);
+
+  /** Adds a rule, see {@code FaultRule}. */
+  void fault(String rule);
+
+  /** No rules any more. */
+  void heal();
+
+  /** Names of the data blobs in the store. */
+  List<String> dataBlobs();
+
+  @Override
+  void close();
+}

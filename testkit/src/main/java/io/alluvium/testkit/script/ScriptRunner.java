@@ -1,0 +1,363 @@
+package io.alluvium.testkit.script;
+
+import io.alluvium.Checkpoint;
+import io.alluvium.CheckpointCatalog;
+import io.alluvium.CheckpointHandle;
+import io.alluvium.KeyGroupRange;
+import io.alluvium.KeyGroups;
+import io.alluvium.KeyedBackend;
+import io.alluvium.StateBackend;
+import io.alluvium.StateBackendException;
+import io.alluvium.StateBackendException.Kind;
+import io.alluvium.config.Durations;
+import io.alluvium.spi.BlobName;
+import io.alluvium.state.Timer;
+import io.alluvium.testkit.blob.FaultRule;
+import io.alluvium.testkit.model.ModelBackend;
+import io.alluvium.testkit.model.ModelJob;
+import io.alluvium.testkit.model.Texts;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs one script against the public API and against the model, and compares what both show.
+ * Confined to one thread: it is the task thread of every subtask.
+ */
+public final class ScriptRunner {
+
+  private static final String JOB = "scripted";
+  private static final int RESTORE_ATTEMPTS = 4;
+
+  /** One running process with its subtasks; empty while the job is down. */
+  private record Running(
+      StateBackend process,
+      List<KeyedBackend<String>> subtasks,
+      List<ModelBackend<String>> models) {}
+
+  /*
+   * Ids of a commit whose answer never came stay possible: the next restore may find either it or the one before, and
+   * what it finds decides. A commit that wrote nothing because nothing had changed leaves the older manifest in its place.
+   */
+  private final Deployment deployment;
+  private final Script script;
+  private final int maxParallelism;
+  private final KeyGroups<String> keyGroups;
+  private final ModelJob<String> model;
+  private final Map<String, String> settings = new HashMap<>();
+  private final TreeMap<Long, List<CompletableFuture<CheckpointHandle>>> pending = new TreeMap<>();
+  private final Map<Long, Long> standsFor = new HashMap<>();
+  private @Nullable Running running;
+  private int parallelism = 1;
+  private long lastId;
+  private String key = "k0";
+
+  public ScriptRunner(Deployment deployment, Script script, int maxParallelism) {
+    this.deployment = deployment;
+    this.script = script;
+    this.maxParallelism = maxParallelism;
+    this.keyGroups = new KeyGroups<>(Texts.INSTANCE, maxParallelism);
+    this.model = new ModelJob<>(Texts.INSTANCE, maxParallelism);
+    settings.put("state.checkpoints.dir", "memory:");
+  }
+
+  /**
+   * Runs the script, then a clean end: a last checkpoint, a restart, every timer, and no blob left
+   * that no checkpoint names.
+   *
+   * @throws AssertionError naming the line that showed a difference
+   */
+  public void run() {
+    int number = 0;
+    try {
+      for (String line : script.lines()) {
+        number++;
+        step(line);
+      }
+      finish();
+    } catch (AssertionError | RuntimeException e) {
+      String where =
+          number <= script.lines().size() && number > 0 ? script.lines().get(number - 1) : "";
+      throw new AssertionError("line " + number + " '" + where + "': " + e, e);
+    }
+  }
+
+  private void step(String line) {
+    String[] words = line.split(" +");
+    deployment.pause(line);
+    switch (words[0]) {
+      case "set" -> {
+        int equals = line.indexOf('=');
+        settings.put(line.substring(4, equals), line.substring(equals + 1));
+      }
+      case "key" -> key = words[1];
+      case "checkpoint" -> checkpoint(Long.parseLong(words[1]));
+      case "confirm" -> confirm(Long.parseLong(words[1]));
+      case "abort" -> abort(Long.parseLong(words[1]));
+      case "materialize" -> materialize();
+      case "gc" -> onStore(() -> up().process.catalog().collectGarbage());
+      case "idle" -> up().subtasks.forEach(KeyedBackend::idle);
+      case "sleep" -> deployment.sleep(Durations.parse(words[1]));
+      case "kill" -> kill();
+      case "restore" -> restore(Integer.parseInt(words[2]));
+      case "check" -> check();
+      case "heal" -> deployment.heal();
+      case "fail", "throttle", "delay", "short", "flip", "truncate" ->
+          deployment.fault(FaultRule.parse(line).toString());
+      default -> stateStep(line, words);
+    }
+  }
+
+  private void stateStep(String line, String[] words) {
+    if (!StateSteps.isStateStep(words[0])) {
+      throw new IllegalArgumentException("no step '" + line + "'");
+    }
+    Running job = up();
+    int subtask = KeyGroupRange.subtaskOf(keyGroups.of(key), maxParallelism, job.subtasks.size());
+    KeyedBackend<String> real = job.subtasks.get(subtask);
+    KeyedBackend<String> expected = job.models.get(subtask);
+    real.setCurrentKey(key);
+    expected.setCurrentKey(key);
+    if (words[0].equals("timer.poll")) {
+      StateSteps.poll(words[1], real, expected);
+      return;
+    }
+    same(
+        "after '" + line + "' at " + key,
+        StateSteps.apply(expected, words),
+        StateSteps.apply(real, words));
+  }
+
+  private static void same(String what, Object expected, Object actual) {
+    if (!expected.equals(actual)) {
+      throw new AssertionError(what + ": expected\n  " + expected + "\nbut there is\n  " + actual);
+    }
+  }
+
+  /** The running job; starts it when it is down. */
+  private Running up() {
+    Running job = running;
+    if (job == null) {
+      job = start();
+      running = job;
+    }
+    return job;
+  }
+
+  private void checkpoint(long id) {
+    if (id <= lastId) {
+      return;
+    }
+    Running job = up();
+    lastId = id;
+    List<CompletableFuture<CheckpointHandle>> futures = new ArrayList<>();
+    for (KeyedBackend<String> subtask : job.subtasks) {
+      futures.add(subtask.checkpoint(id));
+    }
+    model.checkpoint(id);
+    pending.put(id, futures);
+  }
+
+  private void confirm(long id) {
+    List<CompletableFuture<CheckpointHandle>> futures = pending.get(id);
+    Running job = running;
+    if (futures == null || job == null) {
+      return;
+    }
+    List<CheckpointHandle> handles = new ArrayList<>();
+    try {
+      for (CompletableFuture<CheckpointHandle> future : futures) {
+        handles.add(deployment.await(future));
+      }
+    } catch (StateBackendException e) {
+      requireUnavailable(e);
+      abort(id);
+      return;
+    }
+    CheckpointCatalog.Commit commit;
+    try {
+      commit = job.process.catalog().commit(id, handles, new byte[] {1, 2, 3});
+    } catch (StateBackendException e) {
+      requireUnavailable(e);
+      // Nobody knows whether it is stored: this owner must stop, the next one will see.
+      kill();
+      return;
+    }
+    if (commit.written()) {
+      same("id of the stored checkpoint", id, commit.checkpoint().id());
+    }
+    standsFor.put(commit.checkpoint().id(), id);
+    job.subtasks.forEach(subtask -> subtask.confirm(id));
+    model.confirm(id);
+    pending.headMap(id, true).clear();
+  }
+
+  private static void requireUnavailable(StateBackendException e) {
+    if (e.kind() != Kind.UNAVAILABLE) {
+      throw e;
+    }
+  }
+
+  private void abort(long id) {
+    if (pending.remove(id) != null && running != null) {
+      running.subtasks.forEach(subtask -> subtask.abort(id));
+      model.abort(id);
+    }
+  }
+
+  private void materialize() {
+    Running job = up();
+    deployment.sleep(deployment.materializationPause());
+    for (int i = 0; i < 20; i++) {
+      job.subtasks.forEach(KeyedBackend::idle);
+      deployment.pause("materialize");
+    }
+  }
+
+  private void kill() {
+    if (running != null) {
+      deployment.kill();
+      running = null;
+      forgetPending();
+    }
+  }
+
+  /**
+   * What was pending is gone with the process; it can no longer be confirmed, but may be stored.
+   */
+  private void forgetPending() {
+    pending.clear();
+  }
+
+  private void restore(int newParallelism) {
+    parallelism = newParallelism;
+    stop();
+    up();
+    check();
+  }
+
+  private void stop() {
+    if (running != null) {
+      running.process.close();
+      running = null;
+      // The way out of a process is the same for those that were asked to go.
+      deployment.kill();
+      forgetPending();
+    }
+  }
+
+  private Running start() {
+    for (int attempt = 1; ; attempt++) {
+      try {
+        return startOnce();
+      } catch (StateBackendException e) {
+        requireUnavailable(e);
+        deployment.kill();
+        if (attempt == RESTORE_ATTEMPTS) {
+          deployment.heal();
+        } else if (attempt > RESTORE_ATTEMPTS) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  private Running startOnce() {
+    StateBackend process = deployment.start(settings);
+    Optional<Checkpoint> checkpoint = process.catalog().takeOver(JOB);
+    long id = checkpoint.map(Checkpoint::id).orElse(0L);
+    List<CheckpointHandle> handles = checkpoint.map(Checkpoint::handles).orElse(List.of());
+    List<KeyedBackend<String>> subtasks = new ArrayList<>();
+    List<ModelBackend<String>> models = new ArrayList<>();
+    for (int i = 0; i < parallelism; i++) {
+      KeyGroupRange range = KeyGroupRange.ofSubtask(maxParallelism, parallelism, i);
+      subtasks.add(
+          process.keyed(
+              Texts.INSTANCE, maxParallelism, range, handles, process.catalog().restoreMode()));
+      models.add(model.subtask(range));
+    }
+    model.restore(standsFor.getOrDefault(id, id));
+    return new Running(process, subtasks, models);
+  }
+
+  private void check() {
+    Running job = up();
+    for (int i = 0; i < job.subtasks.size(); i++) {
+      List<String> expected = StateSteps.dump(job.models.get(i));
+      List<String> actual = StateSteps.dump(job.subtasks.get(i));
+      if (!expected.equals(actual)) {
+        throw new AssertionError("subtask " + i + " differs" + difference(expected, actual));
+      }
+    }
+  }
+
+  private static String difference(List<String> expected, List<String> actual) {
+    List<String> missing = new ArrayList<>(expected);
+    missing.removeAll(actual);
+    List<String> surplus = new ArrayList<>(actual);
+    surplus.removeAll(expected);
+    return ":\n  expected " + missing + "\n  but there is " + surplus;
+  }
+
+  /** Runs something whose failure because of the store is of no consequence. */
+  private void onStore(Runnable action) {
+    try {
+      action.run();
+    } catch (StateBackendException e) {
+      requireUnavailable(e);
+    }
+  }
+
+  private void finish() {
+    deployment.heal();
+    check();
+    long id = lastId + 1;
+    checkpoint(id);
+    confirm(id);
+    same("the last confirmed checkpoint", id, model.confirmed());
+    restore(parallelism);
+    Running job = up();
+    for (int i = 0; i < job.subtasks.size(); i++) {
+      for (String queue : StateSteps.TIMERS) {
+        drain(queue, job.subtasks.get(i), job.models.get(i));
+      }
+    }
+    job.process.catalog().collectGarbage();
+    checkBlobs(job);
+    stop();
+  }
+
+  private static void drain(
+      String queue, KeyedBackend<String> real, KeyedBackend<String> expected) {
+    Timer<String, String> polled;
+    do {
+      polled = StateSteps.poll(queue, real, expected);
+    } while (polled != null);
+  }
+
+  /** Nothing is left that no checkpoint names, and nothing that one names is missing. */
+  private void checkBlobs(Running job) {
+    Set<String> named = new TreeSet<>();
+    job.process
+        .inspector()
+        .list()
+        .forEach(
+            entry ->
+                entry
+                    .checkpoint()
+                    .orElseThrow(() -> new AssertionError(entry.problem()))
+                    .handles()
+                    .forEach(
+                        handle ->
+                            handle.blobs().stream().map(BlobName::toString).forEach(named::add)));
+    Set<String> stored = new TreeSet<>(deployment.dataBlobs());
+    same("blobs in the store after garbage collection", named, stored);
+  }
+}

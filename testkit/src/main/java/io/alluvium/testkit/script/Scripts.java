@@ -1,0 +1,88 @@
+package io.alluvium.testkit.script;
+
+import io.alluvium.testkit.blob.MapBlobStore;
+import io.alluvium.testkit.sim.RandomChoices;
+import io.alluvium.testkit.sim.SimulatedBlobStore;
+import io.alluvium.testkit.sim.Simulation;
+import java.nio.file.Path;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** Runs scripts and tells of failures: the seed, and a script as short as it gets. */
+public final class Scripts {
+
+  private static final int MAX_PARALLELISM = 8;
+  private static final int REDUCING_RUNS = 300;
+  private static final SimulatedBlobStore.Network FLAKY =
+      new SimulatedBlobStore.Network(0.01, 0.01, 0);
+
+  private Scripts() {}
+
+  /** Runs the script of a seed in a simulation. */
+  public static void simulate(long seed, Matrix matrix, int length, Path directory) {
+    Script script = ScriptGenerator.make(seed, matrix, length);
+    check(seed, script, each -> simulate(seed, each, directory));
+  }
+
+  /** Runs one script in a simulation; throws when it fails. */
+  public static void simulate(long seed, Script script, Path directory) {
+    // A third of the seeds runs over a network that loses calls now and then.
+    SimulatedBlobStore.Network network =
+        seed % 3 == 0 ? FLAKY : SimulatedBlobStore.Network.RELIABLE;
+    try (Simulation simulation = new Simulation(new RandomChoices(seed))) {
+      SimulatedDeployment deployment =
+          new SimulatedDeployment(simulation, new MapBlobStore(), network, directory);
+      deployment.run(() -> new ScriptRunner(deployment, script, MAX_PARALLELISM).run());
+    }
+  }
+
+  /** Runs the script of a seed on real threads. */
+  public static void runOnThreads(long seed, Matrix matrix, int length, Path directory) {
+    Script script = ScriptGenerator.make(seed, matrix, length);
+    check(seed, script, each -> runOnThreads(seed, each, directory));
+  }
+
+  /** Runs one script on real threads; throws when it fails. */
+  public static void runOnThreads(long seed, Script script, Path directory) {
+    try (ThreadedDeployment deployment =
+        new ThreadedDeployment(new MapBlobStore(), directory, seed)) {
+      new ScriptRunner(deployment, script, MAX_PARALLELISM).run();
+    }
+  }
+
+  private static void check(long seed, Script script, Consumer<Script> run) {
+    try {
+      run.accept(script);
+    } catch (AssertionError | RuntimeException e) {
+      Script reduced = ScriptReducer.reduce(script, each -> fails(each, run), REDUCING_RUNS);
+      throw new AssertionError(
+          "seed "
+              + seed
+              + " (-Dseed="
+              + seed
+              + ") fails: "
+              + firstLine(e)
+              + "\nReduced script:\n"
+              + reduced,
+          failure(reduced, run, e));
+    }
+  }
+
+  private static boolean fails(Script script, Consumer<Script> run) {
+    return failure(script, run, null) != null;
+  }
+
+  private static @Nullable Throwable failure(
+      Script script, Consumer<Script> run, @Nullable Throwable otherwise) {
+    try {
+      run.accept(script);
+      return otherwise;
+    } catch (AssertionError | RuntimeException e) {
+      return e;
+    }
+  }
+
+  private static String firstLine(Throwable e) {
+    return String.valueOf(e.getMessage()).lines().limit(6).reduce("", (a, b) -> a + "\n  " + b);
+  }
+}

@@ -1,0 +1,7 @@
+/**
+ * Histories of a job as text: made from a seed, run against real backends and the model, reduced.
+ */
+@NullMarked
+package io.alluvium.testkit.script;
+
+import org.jspecify.annotations.NullMarked;
