@@ -106,6 +106,15 @@ public final class CoreOptions {
           10_000,
           "How many confirmed checkpoints are kept; older ones are retired and their blobs deleted.");
 
+  public static final Option<Duration> COMMIT_TIMEOUT =
+      Option.duration(
+          "alluvium.checkpoint.commit-timeout",
+          "1m",
+          Duration.ofMillis(1),
+          Duration.ofDays(1),
+          "How long a checkpoint's manifest, or a takeover, is tried again while the blob store does not answer. Its"
+              + " outcome is unknown until then; afterwards the job must stop and be started again.");
+
   public static final List<Option<?>> ALL =
       List.of(
           TABLE,
@@ -120,7 +129,8 @@ public final class CoreOptions {
           LOCAL_RECOVERY,
           LOCAL_DIRECTORIES,
           CHECKPOINT_DIRECTORY,
-          RETAINED_CHECKPOINTS);
+          RETAINED_CHECKPOINTS,
+          COMMIT_TIMEOUT);
 
   private CoreOptions() {}
 }

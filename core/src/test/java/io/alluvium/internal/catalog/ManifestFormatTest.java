@@ -291,7 +291,7 @@ class ManifestFormatTest {
     assertThat(SlotNames.tryParse("data/0000000000000001f")).isEmpty();
   }
 
-  private static void sign(byte[] bytes) {
+  static void sign(byte[] bytes) {
     CRC32C crc = new CRC32C();
     crc.update(bytes, 0, bytes.length - 4);
     ByteWriter out = new ByteWriter();

@@ -83,7 +83,7 @@ final class Samples {
     List<BlockRef> blocks = new ArrayList<>();
     for (BlobName blob : blobs) {
       if (blob.kind() == BlobName.Kind.TABLE) {
-        files.add(new TableFile(blob.counter() + ".sst", blob, 4, 0, true));
+        files.add(new TableFile(blob.counter() + ".sst", blob, 4, Owner.contentChecksum(), true));
       } else {
         long sqn = 10L * blocks.size();
         blocks.add(new BlockRef(blob, 0, 4, sqn, sqn + 10));

@@ -1,0 +1,197 @@
+package io.alluvium.internal.catalog;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import io.alluvium.StateBackendException;
+import io.alluvium.spi.BlobName;
+import io.alluvium.spi.BlobNames;
+import io.alluvium.spi.Incarnation;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The blobs that this owner may delete one day: those whose names it handed out and those that the
+ * manifests it found refer to. Knows which of them may still be needed, so that collecting garbage
+ * needs no listing. Thread-safe; guarded by {@code lock}.
+ */
+final class BlobLedger implements BlobNames {
+
+  /*
+   * A name moves one way:
+   *
+   *   fresh  --seen in a live set, a pin or a retained manifest-->  seen  --in none of them any more-->  doomed  --deleted-->
+   *
+   * A fresh name is on its way from next() to the live set of whoever asked for it. It may be uploaded and not yet be
+   * named by anybody, so it is never collected while there are live sets that it could still show up in. What never
+   * shows up (an upload that was given up at once) is left for the collection at a clean end or for the next owner.
+   *
+   * Deciding that a name is garbage and pinning the names of a manifest that is about to be stored exclude each other by
+   * the lock: a collection sees the pin, or the commit sees that the name is doomed and fails before it stores a
+   * manifest that would dangle. Doomed is for ever, because the deletion may have happened although it failed.
+   *
+   * Live sets are copied before the retained manifests are looked at (C4): a name that moves from a backend to a manifest
+   * in between is seen in at least one of them.
+   */
+
+  private enum Mark {
+    FRESH,
+    SEEN
+  }
+
+  private final Object lock = new Object();
+
+  @GuardedBy("lock")
+  private @Nullable Incarnation own;
+
+  @GuardedBy("lock")
+  private long counter;
+
+  @GuardedBy("lock")
+  private final Map<BlobName, Mark> known = new HashMap<>();
+
+  @GuardedBy("lock")
+  private final Set<BlobName> doomed = new HashSet<>();
+
+  @GuardedBy("lock")
+  private final Set<BlobName> pinned = new HashSet<>();
+
+  @GuardedBy("lock")
+  private final Map<Object, Supplier<Set<BlobName>>> liveSets = new LinkedHashMap<>();
+
+  /** The owner is known: names may be handed out. */
+  void start(Incarnation incarnation) {
+    synchronized (lock) {
+      own = incarnation;
+    }
+  }
+
+  @Override
+  public BlobName next(BlobName.Kind kind) {
+    synchronized (lock) {
+      BlobName name = new BlobName(owner(), counter++, kind);
+      known.put(name, Mark.FRESH);
+      return name;
+    }
+  }
+
+  @Override
+  public Incarnation incarnation() {
+    synchronized (lock) {
+      return owner();
+    }
+  }
+
+  @GuardedBy("lock")
+  private Incarnation owner() {
+    if (own == null) {
+      throw StateBackendException.invalid(
+          "no job is owned yet; call takeOver on the catalog before a backend stores anything");
+    }
+    return own;
+  }
+
+  /** Asks {@code live} at every collection which blobs are still needed, until closed. */
+  LiveRegistration register(Supplier<Set<BlobName>> live) {
+    Object key = new Object();
+    synchronized (lock) {
+      liveSets.put(key, live);
+    }
+    return () -> {
+      synchronized (lock) {
+        liveSets.remove(key);
+      }
+    };
+  }
+
+  /** Blobs that this owner found and may delete: they are garbage once nothing needs them. */
+  void inherit(Collection<BlobName> names) {
+    synchronized (lock) {
+      names.forEach(name -> known.putIfAbsent(name, Mark.SEEN));
+    }
+  }
+
+  /**
+   * A manifest with these names is about to be stored: keeps them until {@link #unpin}.
+   *
+   * @throws StateBackendException {@code INTERNAL} when one was given up already; nothing is pinned
+   *     then
+   */
+  void pin(Collection<BlobName> names) {
+    synchronized (lock) {
+      for (BlobName name : names) {
+        boolean ours = name.incarnation().equals(own);
+        if (doomed.contains(name) || (ours && !known.containsKey(name))) {
+          throw StateBackendException.internal(
+              "a checkpoint refers to blob '"
+                  + name
+                  + "', which "
+                  + (doomed.contains(name) || name.counter() < counter
+                      ? "was collected as garbage"
+                      : "was never handed out")
+                  + "; its live set must keep it until the checkpoint is subsumed");
+        }
+      }
+      pinned.addAll(names);
+    }
+  }
+
+  void unpin(Collection<BlobName> names) {
+    synchronized (lock) {
+      names.forEach(pinned::remove);
+    }
+  }
+
+  /**
+   * Decides what is garbage now.
+   *
+   * @param fresh {@link Fresh#COLLECTED} takes fresh names too if there is no live set left
+   * @param reachable blobs of the retained manifests; asked after the live sets, under the lock
+   * @return every name that may be deleted, those included that earlier calls returned and that are
+   *     not {@linkplain #forget forgotten} yet
+   */
+  Set<BlobName> plan(Fresh fresh, Supplier<Set<BlobName>> reachable) {
+    List<Supplier<Set<BlobName>>> suppliers;
+    Set<BlobName> garbage = new HashSet<>();
+    synchronized (lock) {
+      suppliers = List.copyOf(liveSets.values());
+      boolean spareFresh = fresh == Fresh.SPARED || !suppliers.isEmpty();
+      for (Map.Entry<BlobName, Mark> entry : known.entrySet()) {
+        if (!spareFresh || entry.getValue() == Mark.SEEN) {
+          garbage.add(entry.getKey());
+        }
+      }
+    }
+    Set<BlobName> needed = new HashSet<>();
+    suppliers.forEach(live -> needed.addAll(live.get()));
+    synchronized (lock) {
+      needed.addAll(pinned);
+      needed.addAll(reachable.get());
+      for (BlobName name : needed) {
+        known.replace(name, Mark.SEEN);
+      }
+      garbage.removeAll(needed);
+      doomed.addAll(garbage);
+      known.keySet().removeAll(garbage);
+      return Set.copyOf(doomed);
+    }
+  }
+
+  /** What a plan does with names that were handed out and never seen in a live set. */
+  enum Fresh {
+    SPARED,
+    COLLECTED
+  }
+
+  /** These are deleted. */
+  void forget(Collection<BlobName> names) {
+    synchronized (lock) {
+      names.forEach(doomed::remove);
+    }
+  }
+}

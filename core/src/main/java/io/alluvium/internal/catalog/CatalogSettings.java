@@ -1,0 +1,32 @@
+package io.alluvium.internal.catalog;
+
+import io.alluvium.config.Configuration;
+import io.alluvium.config.CoreOptions;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a catalog is told by its configuration. Immutable.
+ *
+ * @param retained checkpoints to keep, at least 1
+ * @param fallback whether a restore may use an older checkpoint than the newest
+ * @param commitTimeout how long a call is tried again while the store is unavailable
+ * @param libraryVersion stored in every slot
+ */
+public record CatalogSettings(
+    int retained, boolean fallback, Duration commitTimeout, String libraryVersion) {
+
+  public static CatalogSettings of(Configuration configuration) {
+    return new CatalogSettings(
+        configuration.get(CoreOptions.RETAINED_CHECKPOINTS),
+        configuration.get(CoreOptions.RESTORE_FALLBACK),
+        configuration.get(CoreOptions.COMMIT_TIMEOUT),
+        thisVersion());
+  }
+
+  /** From the jar's manifest; classes outside of a jar have none. */
+  private static String thisVersion() {
+    @Nullable String version = CatalogSettings.class.getPackage().getImplementationVersion();
+    return version == null ? "development" : version;
+  }
+}

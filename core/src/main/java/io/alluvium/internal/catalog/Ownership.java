@@ -1,0 +1,437 @@
+package io.alluvium.internal.catalog;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import io.alluvium.Checkpoint;
+import io.alluvium.CheckpointHandle;
+import io.alluvium.RestoreMode;
+import io.alluvium.StateBackendException;
+import io.alluvium.spi.BlobName;
+import io.alluvium.spi.Incarnation;
+import java.time.Instant;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What this process knows about its ownership of the chain, and the only place where that changes.
+ * Does no I/O. Thread-safe; guarded by {@code lock}.
+ */
+final class Ownership {
+
+  /*
+   *              takeOver succeeds              slot found taken by another
+   *   NONE ---------------------------> OWNER ------------------------------> FENCED
+   *    any ---close---> CLOSED          |  ^
+   *                   commit begins     v  |  the answer is known: the slot is ours
+   *                                    pending
+   *
+   * While a manifest is pending, its outcome may be unknown (C3a): the only commit that is accepted is the same one
+   * again, which puts the same bytes into the same slot. `committing` says that somebody is waiting for the store now.
+   */
+
+  private enum Phase {
+    NONE,
+    OWNER,
+    FENCED,
+    CLOSED
+  }
+
+  /** What does not change while the job is owned. */
+  record Owner(String job, Incarnation incarnation, long takeoverSlot) {}
+
+  /** A manifest that may or may not be stored. */
+  record Pending(SlotRecord.Manifest manifest, byte[] bytes, Set<BlobName> blobs) {}
+
+  /** A manifest that is stored. */
+  private record Stored(long checkpointId, Set<BlobName> blobs, boolean sound) {}
+
+  private final CatalogSettings settings;
+  private final Object lock = new Object();
+
+  @GuardedBy("lock")
+  private Phase phase = Phase.NONE;
+
+  @GuardedBy("lock")
+  private String fencedBy = "";
+
+  @GuardedBy("lock")
+  private @Nullable Owner owner;
+
+  @GuardedBy("lock")
+  private long nextSlot;
+
+  @GuardedBy("lock")
+  private long lastCheckpointId = Long.MIN_VALUE;
+
+  @GuardedBy("lock")
+  private @Nullable Checkpoint latest;
+
+  @GuardedBy("lock")
+  private RestoreMode restoreMode = RestoreMode.REUSE;
+
+  @GuardedBy("lock")
+  private boolean committedOwn;
+
+  @GuardedBy("lock")
+  private @Nullable Pending pending;
+
+  @GuardedBy("lock")
+  private boolean committing;
+
+  /** By slot; all of this owner's own, and those found below that were read. */
+  @GuardedBy("lock")
+  private final NavigableMap<Long, Stored> manifests = new TreeMap<>();
+
+  Ownership(CatalogSettings settings) {
+    this.settings = settings;
+  }
+
+  /** Throws unless a takeover may begin. */
+  void checkMayTakeOver() {
+    synchronized (lock) {
+      checkUsable();
+      if (phase == Phase.OWNER) {
+        throw StateBackendException.invalid(
+            "this catalog owns a job already; open another backend to take over again");
+      }
+    }
+  }
+
+  /** The job is owned, and restored from {@code newest}. */
+  void takenOver(Owner newOwner, Optional<SlotRecord.Manifest> newest, RestoreMode mode) {
+    synchronized (lock) {
+      checkMayTakeOver();
+      owner = newOwner;
+      nextSlot = newOwner.takeoverSlot() + 1;
+      newest.ifPresent(manifest -> restoring(manifest, mode));
+      phase = Phase.OWNER;
+    }
+  }
+
+  @GuardedBy("lock")
+  private void restoring(SlotRecord.Manifest manifest, RestoreMode mode) {
+    latest = manifest.checkpoint();
+    restoreMode = mode;
+    found(manifest);
+  }
+
+  /** The job is restored from an older checkpoint than the newest. */
+  void fellBackTo(SlotRecord.Manifest manifest) {
+    synchronized (lock) {
+      checkNothingCommitted();
+      restoring(manifest, RestoreMode.DETACHED);
+    }
+  }
+
+  /** A manifest below the takeover was read. */
+  void found(SlotRecord.Manifest manifest) {
+    synchronized (lock) {
+      lastCheckpointId = Math.max(lastCheckpointId, manifest.checkpointId());
+      manifests.putIfAbsent(
+          manifest.header().slot(), new Stored(manifest.checkpointId(), blobs(manifest), true));
+    }
+  }
+
+  /** A manifest's blobs turned out to be damaged: it does not count as retained. */
+  void damaged(Checkpoint checkpoint) {
+    synchronized (lock) {
+      lastCheckpointId = Math.max(lastCheckpointId, checkpoint.id());
+      manifests.computeIfPresent(
+          checkpoint.slot(),
+          (slot, stored) -> new Stored(stored.checkpointId, stored.blobs, false));
+    }
+  }
+
+  private static Set<BlobName> blobs(SlotRecord.Manifest manifest) {
+    Set<BlobName> blobs = new HashSet<>();
+    manifest.handles().forEach(handle -> blobs.addAll(handle.blobs()));
+    return blobs;
+  }
+
+  /** The owner, or what there is instead, as an exception. */
+  Owner owner() {
+    synchronized (lock) {
+      checkUsable();
+      if (owner == null) {
+        throw StateBackendException.invalid("no job is owned yet; call takeOver first");
+      }
+      return owner;
+    }
+  }
+
+  @GuardedBy("lock")
+  private void checkUsable() {
+    if (phase == Phase.CLOSED) {
+      throw StateBackendException.closed("the checkpoint catalog is closed");
+    }
+    if (phase == Phase.FENCED) {
+      throw StateBackendException.fenced(fencedBy);
+    }
+  }
+
+  Optional<Checkpoint> latest() {
+    synchronized (lock) {
+      Owner unused = owner();
+      return Optional.ofNullable(latest);
+    }
+  }
+
+  RestoreMode restoreMode() {
+    synchronized (lock) {
+      Owner unused = owner();
+      return restoreMode;
+    }
+  }
+
+  /** Throws unless this owner has stored nothing yet, so that another restore makes sense. */
+  void checkNothingCommitted() {
+    synchronized (lock) {
+      Owner current = owner();
+      if (committedOwn || pending != null) {
+        throw StateBackendException.invalid(
+            "job '"
+                + current.job()
+                + "' has committed a checkpoint since it was restored; start it again to fall back");
+      }
+    }
+  }
+
+  /** Throws unless this is the owner and the outcome of all that it put is known. */
+  void checkNothingUnknown() {
+    synchronized (lock) {
+      Owner unused = owner();
+      if (pending != null && !committing) {
+        throw StateBackendException.of(
+            StateBackendException.Kind.UNAVAILABLE,
+            "nothing may be deleted while it is unknown whether checkpoint "
+                + pending.manifest().checkpointId()
+                + " was stored; commit it again first");
+      }
+    }
+  }
+
+  /**
+   * Begins to commit a checkpoint, or goes on with one whose outcome is unknown. {@link #stored},
+   * {@link #unknown}, {@link #withdrawn} or {@link #fenced} ends it.
+   *
+   * @return empty when nothing changed since the last checkpoint, which stands for this one too
+   */
+  Optional<Pending> beginCommit(
+      long checkpointId, List<CheckpointHandle> handles, byte[] metadata, Instant now) {
+    synchronized (lock) {
+      Owner current = owner();
+      if (committing) {
+        throw StateBackendException.invalid(
+            "checkpoint " + checkpointId + " cannot be committed while another one is");
+      }
+      if (pending != null) {
+        checkSameAgain(pending.manifest(), checkpointId, handles, metadata);
+      } else {
+        if (checkpointId <= lastCheckpointId) {
+          throw StateBackendException.invalid(
+              "checkpoint "
+                  + checkpointId
+                  + " of job '"
+                  + current.job()
+                  + "' must be greater than "
+                  + lastCheckpointId
+                  + ", the greatest in its chain");
+        }
+        if (isUnchanged(handles, metadata)) {
+          lastCheckpointId = checkpointId;
+          return Optional.empty();
+        }
+        pending = prepare(current, checkpointId, handles, metadata, now);
+      }
+      committing = true;
+      return Optional.of(pending);
+    }
+  }
+
+  @GuardedBy("lock")
+  private void checkSameAgain(
+      SlotRecord.Manifest manifest,
+      long checkpointId,
+      List<CheckpointHandle> handles,
+      byte[] metadata) {
+    if (checkpointId != manifest.checkpointId()
+        || !handles.equals(manifest.handles())
+        || !Arrays.equals(metadata, manifest.metadata())) {
+      throw StateBackendException.invalid(
+          "it is unknown whether checkpoint "
+              + manifest.checkpointId()
+              + " was stored in slot "
+              + manifest.header().slot()
+              + "; commit the same checkpoint again with the same content, or stop and start again");
+    }
+  }
+
+  /** Only the newest manifest of the chain may stand for a checkpoint without changes. */
+  @GuardedBy("lock")
+  private boolean isUnchanged(List<CheckpointHandle> handles, byte[] metadata) {
+    if (latest == null
+        || (restoreMode == RestoreMode.DETACHED && !committedOwn)
+        || latest.handles().size() != handles.size()
+        || !Arrays.equals(latest.metadata(), metadata)) {
+      return false;
+    }
+    for (int i = 0; i < handles.size(); i++) {
+      if (!withId(handles.get(i), 0).equals(withId(latest.handles().get(i), 0))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static CheckpointHandle withId(CheckpointHandle handle, long checkpointId) {
+    return new CheckpointHandle(
+        checkpointId,
+        handle.keyGroups(),
+        handle.maxParallelism(),
+        handle.end(),
+        handle.parts(),
+        handle.tail(),
+        handle.key(),
+        handle.states());
+  }
+
+  @GuardedBy("lock")
+  private Pending prepare(
+      Owner current,
+      long checkpointId,
+      List<CheckpointHandle> handles,
+      byte[] metadata,
+      Instant now) {
+    SlotRecord.Manifest manifest =
+        new SlotRecord.Manifest(
+            new SlotRecord.Header(
+                current.job(),
+                nextSlot,
+                nextSlot - 1,
+                current.incarnation(),
+                settings.libraryVersion(),
+                now),
+            checkpointId,
+            List.copyOf(handles),
+            metadata.clone());
+    return new Pending(manifest, ManifestFormat.encode(manifest), blobs(manifest));
+  }
+
+  /** The manifest is in its slot: the checkpoint is confirmed. */
+  Checkpoint stored(Pending confirmed) {
+    synchronized (lock) {
+      SlotRecord.Manifest manifest = confirmed.manifest();
+      committing = false;
+      pending = null;
+      committedOwn = true;
+      nextSlot = manifest.header().slot() + 1;
+      lastCheckpointId = manifest.checkpointId();
+      latest = manifest.checkpoint();
+      manifests.put(
+          manifest.header().slot(), new Stored(manifest.checkpointId(), confirmed.blobs(), true));
+      return latest;
+    }
+  }
+
+  /** The store did not say whether the manifest is in its slot. */
+  void unknown() {
+    synchronized (lock) {
+      committing = false;
+    }
+  }
+
+  /** Nothing was sent to the store. */
+  void withdrawn() {
+    synchronized (lock) {
+      committing = false;
+      pending = null;
+    }
+  }
+
+  /** Another owner has taken over; from here on every call says so. */
+  StateBackendException fenced(String message) {
+    synchronized (lock) {
+      committing = false;
+      if (phase == Phase.OWNER) {
+        phase = Phase.FENCED;
+        fencedBy = message;
+      }
+      return StateBackendException.fenced(message);
+    }
+  }
+
+  void close() {
+    synchronized (lock) {
+      phase = Phase.CLOSED;
+    }
+  }
+
+  /**
+   * Whether blobs and slots may be deleted: by an owner that knows the outcome of everything it put
+   * (C3a), and that does not stand on a checkpoint below damaged ones only.
+   */
+  boolean mayCollect() {
+    synchronized (lock) {
+      return phase == Phase.OWNER
+          && (pending == null || committing)
+          && (restoreMode == RestoreMode.REUSE || committedOwn);
+    }
+  }
+
+  /** Blobs of every manifest from the oldest retained one on. */
+  Set<BlobName> reachable() {
+    synchronized (lock) {
+      Set<BlobName> blobs = new HashSet<>();
+      manifests
+          .tailMap(oldestRetained(), true)
+          .values()
+          .forEach(stored -> blobs.addAll(stored.blobs));
+      return blobs;
+    }
+  }
+
+  /** Slots of the known manifests below the oldest retained one. */
+  Set<Long> subsumed() {
+    synchronized (lock) {
+      return Set.copyOf(manifests.headMap(oldestRetained(), false).keySet());
+    }
+  }
+
+  /** Where the last of the newest sound manifests stands, as many as are retained; 0 if fewer. */
+  @GuardedBy("lock")
+  private long oldestRetained() {
+    int left = settings.retained();
+    for (Map.Entry<Long, Stored> entry : manifests.descendingMap().entrySet()) {
+      if (entry.getValue().sound && --left == 0) {
+        return entry.getKey();
+      }
+    }
+    return 0;
+  }
+
+  /** These slots are deleted, by this owner or by one before it. */
+  void forget(Set<Long> slots) {
+    synchronized (lock) {
+      manifests.keySet().removeAll(slots);
+    }
+  }
+
+  /** Whether a slot lies above the takeover and was filled by this owner. */
+  boolean isOwnSlot(long slot) {
+    synchronized (lock) {
+      return owner != null && slot > owner.takeoverSlot() && slot < nextSlot;
+    }
+  }
+
+  Set<Long> knownSlots() {
+    synchronized (lock) {
+      return Set.copyOf(manifests.keySet());
+    }
+  }
+}

@@ -1,0 +1,347 @@
+package io.alluvium.internal.catalog;
+
+import io.alluvium.Checkpoint;
+import io.alluvium.CheckpointCatalog;
+import io.alluvium.CheckpointHandle;
+import io.alluvium.RestoreMode;
+import io.alluvium.StateBackendException;
+import io.alluvium.StateBackendException.Kind;
+import io.alluvium.spi.BlobName;
+import io.alluvium.spi.BlobNames;
+import io.alluvium.spi.BlobStore;
+import io.alluvium.spi.Execution;
+import io.alluvium.spi.Incarnation;
+import io.alluvium.spi.Metrics;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The chain of a job's checkpoints as slots in a blob store. Thread-safe; calls block on the store.
+ *
+ * <p>For whoever wires a process together: one catalog per process, made over the job's store
+ * before anything is stored. {@link #names()} goes to the changelog storage and to whatever uploads
+ * table files. Every keyed backend {@linkplain #registerLive registers} its live set, under which
+ * come the blobs that it was restored from, its newest durable materialization, uploads that are
+ * running, all blocks above its trim point and the handles of every checkpoint that is triggered
+ * and neither confirmed nor aborted; it stays registered until no commit that carries its handle is
+ * running or will follow. A name is live from {@link BlobNames#next} on: the time until the first
+ * collection that sees it in a live set is covered here. The clean end is: commit, close the keyed
+ * backends (so that no live set is left), {@link #collectGarbage}, {@link #close}. Store and
+ * execution are not closed here.
+ */
+public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
+
+  private static final Logger LOG = LoggerFactory.getLogger(SlotCatalog.class);
+
+  private static final int MAX_JOB_LENGTH = 255;
+
+  private final SlotStore slots;
+  private final Execution execution;
+  private final RandomGenerator random;
+  private final CatalogSettings settings;
+  private final Retrier retrier;
+  private final Ownership ownership;
+  private final BlobLedger ledger = new BlobLedger();
+  private final GarbageCollector collector;
+  private final Metrics.Histogram commitMicros;
+  private final Metrics.Histogram manifestBytes;
+
+  /** The owner's; absent before the takeover. */
+  private final AtomicReference<@Nullable SlotIndex> index = new AtomicReference<>();
+
+  public SlotCatalog(
+      BlobStore store,
+      Execution execution,
+      RandomGenerator random,
+      Metrics metrics,
+      CatalogSettings settings) {
+    this.slots = new SlotStore(store);
+    this.execution = execution;
+    this.random = random;
+    this.settings = settings;
+    this.retrier = new Retrier(execution, random, settings.commitTimeout());
+    this.ownership = new Ownership(settings);
+    this.collector = new GarbageCollector(store, slots, ownership, ledger, execution, metrics);
+    this.commitMicros = metrics.histogram("catalog.commit.micros");
+    this.manifestBytes = metrics.histogram("catalog.manifest.bytes");
+  }
+
+  /** Names for blobs of this owner; {@code INVALID} before {@link #takeOver}. */
+  public BlobNames names() {
+    return ledger;
+  }
+
+  /**
+   * Asks {@code live} at every collection which blobs are still needed. It is called on a
+   * background thread, must not block, and must not miss a blob that moves from one place to
+   * another meanwhile.
+   */
+  public LiveRegistration registerLive(Supplier<Set<BlobName>> live) {
+    return ledger.register(live);
+  }
+
+  @Override
+  public Optional<Checkpoint> takeOver(String job) {
+    if (job.isBlank() || job.length() > MAX_JOB_LENGTH) {
+      throw StateBackendException.invalid(
+          "the name of a job must have 1 to "
+              + MAX_JOB_LENGTH
+              + " characters, '"
+              + job
+              + "' has "
+              + job.strip().length());
+    }
+    ownership.checkMayTakeOver();
+    SlotIndex slotIndex = new SlotIndex(slots, job);
+    Ownership.Owner owner =
+        new TakeoverProtocol(slots, retrier, execution, random, settings.libraryVersion())
+            .run(job, slotIndex);
+    Newest newest = newestBelow(owner.takeoverSlot(), slotIndex);
+    if (newest.manifest().isEmpty() && newest.skipped().isPresent()) {
+      throw StateBackendException.of(
+          Kind.CORRUPT,
+          "job '"
+              + job
+              + "' has no checkpoint that can be restored: "
+              + newest.skipped().get().getMessage()
+              + ", and there is none before it; repair it or start over with an empty directory",
+          newest.skipped().get());
+    }
+    ownership.takenOver(
+        owner,
+        newest.manifest(),
+        newest.skipped().isPresent() ? RestoreMode.DETACHED : RestoreMode.REUSE);
+    index.set(slotIndex);
+    collector.start(slotIndex);
+    ledger.start(owner.incarnation());
+    LOG.info(
+        "Incarnation {} owns job '{}' in {} from slot {} on; newest checkpoint: {}",
+        owner.incarnation(),
+        job,
+        slots.uri(),
+        owner.takeoverSlot(),
+        newest.manifest().map(manifest -> Long.toString(manifest.checkpointId())).orElse("none"));
+    return newest.manifest().map(SlotRecord.Manifest::checkpoint);
+  }
+
+  /** What a search for a checkpoint to restore gave, and the last damage that it passed over. */
+  private record Newest(
+      Optional<SlotRecord.Manifest> manifest, Optional<StateBackendException> skipped) {}
+
+  private Newest newestBelow(long limit, SlotIndex slotIndex) {
+    Optional<StateBackendException> skipped = Optional.empty();
+    for (long slot : slotIndex.below(limit).descendingSet()) {
+      if (slotIndex.isTakeover(slot)) {
+        continue;
+      }
+      SlotRead read = retrier.call(() -> slotIndex.read(slot));
+      if (read instanceof SlotRead.Unreadable unreadable) {
+        checkMaySkip(unreadable.problem());
+        LOG.warn(
+            "Falling back to an older checkpoint, sinks may have committed the skipped one: {}",
+            unreadable.problem().getMessage());
+        skipped = Optional.of(unreadable.problem());
+      } else if (read instanceof SlotRead.Found found
+          && found.slot() instanceof SlotRecord.Manifest manifest) {
+        return new Newest(Optional.of(manifest), skipped);
+      }
+    }
+    return new Newest(Optional.empty(), skipped);
+  }
+
+  private void checkMaySkip(StateBackendException problem) {
+    if (problem.kind() != Kind.CORRUPT) {
+      throw problem;
+    }
+    if (!settings.fallback()) {
+      throw StateBackendException.of(
+          Kind.CORRUPT,
+          problem.getMessage()
+              + "; to restore the checkpoint before it instead, if there is one, set"
+              + " alluvium.restore.fallback=true",
+          problem);
+    }
+  }
+
+  @Override
+  public Incarnation incarnation() {
+    return ownership.owner().incarnation();
+  }
+
+  @Override
+  public boolean isOlder(Incarnation other) {
+    Ownership.Owner owner = ownership.owner();
+    return !other.equals(owner.incarnation())
+        && retrier.call(() -> slotIndex().takeoverOf(other, owner.takeoverSlot()).isPresent());
+  }
+
+  private SlotIndex slotIndex() {
+    return Objects.requireNonNull(index.get(), "set before the job is owned");
+  }
+
+  @Override
+  public Optional<Checkpoint> latest() {
+    return ownership.latest();
+  }
+
+  @Override
+  public RestoreMode restoreMode() {
+    return ownership.restoreMode();
+  }
+
+  @Override
+  public Optional<Checkpoint> fallbackFrom(Checkpoint damaged) {
+    ownership.checkNothingCommitted();
+    if (!settings.fallback()) {
+      return Optional.empty();
+    }
+    ownership.damaged(damaged);
+    Optional<SlotRecord.Manifest> older = newestBelow(damaged.slot(), slotIndex()).manifest();
+    older.ifPresent(ownership::fellBackTo);
+    LOG.warn(
+        "Checkpoint {} is damaged; falling back to {}, sinks may have committed what lies between",
+        damaged.id(),
+        older.map(manifest -> "checkpoint " + manifest.checkpointId()).orElse("nothing"));
+    return older.map(SlotRecord.Manifest::checkpoint);
+  }
+
+  @Override
+  public Commit commit(long checkpointId, List<CheckpointHandle> handles, byte[] metadata) {
+    checkHandles(checkpointId, handles);
+    long start = execution.nanoTime();
+    Optional<Ownership.Pending> begun =
+        ownership.beginCommit(
+            checkpointId, handles, metadata, Instant.ofEpochMilli(execution.currentTimeMillis()));
+    if (begun.isEmpty()) {
+      return new Commit(ownership.latest().orElseThrow(), false, 0);
+    }
+    Ownership.Pending pending = begun.get();
+    Checkpoint checkpoint = store(pending);
+    commitMicros.record((execution.nanoTime() - start) / 1_000);
+    manifestBytes.record(pending.bytes().length);
+    collector.afterCommit();
+    return new Commit(checkpoint, true, pending.bytes().length);
+  }
+
+  private Checkpoint store(Ownership.Pending pending) {
+    try {
+      ledger.pin(pending.blobs());
+    } catch (StateBackendException e) {
+      ownership.withdrawn();
+      throw e;
+    }
+    long slot = pending.manifest().header().slot();
+    Optional<SlotRead> taken;
+    try {
+      taken = retrier.call(() -> slots.put(slot, pending.bytes()));
+    } catch (StateBackendException e) {
+      ownership.unknown();
+      throw unknown(pending.manifest(), e);
+    } catch (RuntimeException e) {
+      ownership.unknown();
+      throw e;
+    }
+    if (taken.isPresent()) {
+      throw ownership.fenced(fencedMessage(pending.manifest(), taken.get()));
+    }
+    Checkpoint checkpoint = ownership.stored(pending);
+    ledger.unpin(pending.blobs());
+    return checkpoint;
+  }
+
+  private StateBackendException unknown(SlotRecord.Manifest manifest, StateBackendException e) {
+    return StateBackendException.of(
+        e.kind(),
+        "it is unknown whether checkpoint "
+            + manifest.checkpointId()
+            + " of job '"
+            + manifest.header().job()
+            + "' was stored in '"
+            + SlotNames.of(manifest.header().slot())
+            + "' ("
+            + e.getMessage()
+            + "); commit the same checkpoint again, or stop without cleaning up and start again",
+        e);
+  }
+
+  private String fencedMessage(SlotRecord.Manifest manifest, SlotRead found) {
+    String by =
+        found instanceof SlotRead.Found record
+            ? "incarnation "
+                + record.slot().header().writer()
+                + " wrote it at "
+                + record.slot().header().createdAt()
+            : "it is not of this process";
+    return "job '"
+        + manifest.header().job()
+        + "' in '"
+        + slots.uri()
+        + "' was taken over by another process: '"
+        + SlotNames.of(manifest.header().slot())
+        + "' is taken, "
+        + by
+        + "; this process must stop, leave everything stored alone, and may be started again to"
+        + " take over";
+  }
+
+  /** Together the handles must cover every key group once, or state would be lost at a restore. */
+  private static void checkHandles(long checkpointId, List<CheckpointHandle> handles) {
+    List<CheckpointHandle> sorted = new ArrayList<>(handles);
+    sorted.sort(Comparator.comparingInt(handle -> handle.keyGroups().from()));
+    int covered = 0;
+    for (CheckpointHandle handle : sorted) {
+      if (handle.checkpointId() != checkpointId) {
+        throw StateBackendException.invalid(
+            "a handle of checkpoint "
+                + handle.checkpointId()
+                + " cannot be committed as checkpoint "
+                + checkpointId);
+      }
+      if (handle.keyGroups().isEmpty()) {
+        continue;
+      }
+      if (handle.keyGroups().from() != covered
+          || handle.maxParallelism() != sorted.get(0).maxParallelism()) {
+        throw coverage(checkpointId, handles);
+      }
+      covered = handle.keyGroups().to();
+    }
+    if (!sorted.isEmpty() && covered != sorted.get(0).maxParallelism()) {
+      throw coverage(checkpointId, handles);
+    }
+  }
+
+  private static StateBackendException coverage(long checkpointId, List<CheckpointHandle> handles) {
+    return StateBackendException.invalid(
+        "the handles of checkpoint "
+            + checkpointId
+            + " must cover every key group of the job exactly once, they cover "
+            + handles.stream()
+                .map(handle -> handle.keyGroups() + " of " + handle.maxParallelism())
+                .collect(Collectors.joining(", ")));
+  }
+
+  @Override
+  public void collectGarbage() {
+    ownership.checkNothingUnknown();
+    collector.collectNow();
+  }
+
+  /** Ends the ownership in this process; stores and deletes nothing. Idempotent. */
+  @Override
+  public void close() {
+    ownership.close();
+  }
+}

@@ -1,0 +1,432 @@
+package io.alluvium.internal.catalog;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.alluvium.Checkpoint;
+import io.alluvium.CheckpointCatalog.Commit;
+import io.alluvium.CheckpointHandle;
+import io.alluvium.KeyGroupRange;
+import io.alluvium.RestoreMode;
+import io.alluvium.StateBackendException.Kind;
+import io.alluvium.internal.blob.MemoryBlobStore;
+import io.alluvium.spi.BlobInfo;
+import io.alluvium.spi.BlobName;
+import io.alluvium.spi.Incarnation;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** One owner at a time: what each call does and refuses. */
+class SlotCatalogTest {
+
+  private final MemoryBlobStore.Content content = new MemoryBlobStore.Content();
+  private final MemoryBlobStore raw = new MemoryBlobStore(content, "memory:raw", () -> 0L);
+  private long seed;
+
+  private Owner owner() {
+    return new Owner(content, ++seed, Owner.retain(1));
+  }
+
+  private List<String> names() {
+    return raw.list("").stream().map(BlobInfo::name).toList();
+  }
+
+  private static String slot(long slot) {
+    return SlotNames.of(slot);
+  }
+
+  @Test
+  void takeOver_emptyStore_ownsTheFirstSlot() {
+    Owner owner = owner();
+    assertThat(owner.takeOver()).isEmpty();
+    assertThat(owner.catalog.latest()).isEmpty();
+    assertThat(owner.catalog.restoreMode()).isEqualTo(RestoreMode.REUSE);
+    assertThat(names()).containsExactly(slot(1));
+    assertThat(owner.catalog.names().incarnation()).isEqualTo(owner.catalog.incarnation());
+  }
+
+  @Test
+  void takeOver_afterCommit_restoresWhatWasCommitted() {
+    Owner first = owner();
+    first.takeOver();
+    BlobName blob = first.commitOne(1);
+    Owner second = owner();
+    Checkpoint restored = second.takeOver().orElseThrow();
+    assertThat(restored.id()).isEqualTo(1);
+    assertThat(restored.slot()).isEqualTo(2);
+    assertThat(restored.job()).isEqualTo("job");
+    assertThat(restored.writer()).isEqualTo(first.catalog.incarnation());
+    assertThat(restored.metadata()).asString(UTF_8).isEqualTo("m1");
+    assertThat(Owner.blobs(restored)).containsExactly(blob);
+    assertThat(second.catalog.latest()).isPresent();
+    assertThat(second.catalog.incarnation()).isNotEqualTo(first.catalog.incarnation());
+  }
+
+  @Test
+  void takeOver_otherJobsDirectory_isInvalidAndWritesNothing() {
+    Owner first = owner();
+    first.takeOver();
+    Owner other = owner();
+    Expect.failure(
+        Kind.INVALID,
+        () -> other.catalog.takeOver("another"),
+        "'job'",
+        "'another'",
+        "memory:test",
+        "one directory belongs to one job");
+    assertThat(names()).containsExactly(slot(1));
+    Expect.failure(Kind.INVALID, () -> other.catalog.takeOver(" "), "name of a job");
+  }
+
+  @Test
+  void takeOver_firstSlotRacedByAnotherJob_isInvalid() {
+    Owner first = owner();
+    Owner other = owner();
+    other.store.before(call -> call.is("putIfAbsent", "slots/"), first::takeOver);
+    Expect.failure(Kind.INVALID, () -> other.catalog.takeOver("another"), "'job'", "'another'");
+    assertThat(names()).containsExactly(slot(1));
+  }
+
+  @Test
+  void takeOver_newerFormat_isIncompatibleAndWritesNothing() {
+    byte[] newer = ManifestFormat.encode(Samples.exampleTakeover());
+    newer[ManifestFormat.VERSION_AT + 1] = 9;
+    ManifestFormatTest.sign(newer);
+    raw.putIfAbsent(slot(5), newer);
+    Expect.failure(Kind.INCOMPATIBLE, () -> owner().takeOver(), slot(5), "version 9");
+    assertThat(names()).containsExactly(slot(5));
+  }
+
+  @Test
+  void takeOver_twice_isInvalid() {
+    Owner owner = owner();
+    owner.takeOver();
+    Expect.failure(Kind.INVALID, owner::takeOver, "owns a job already");
+  }
+
+  @Test
+  void takeOver_storeStaysAway_isUnavailableAndMayBeTriedAgain() {
+    Owner owner = owner();
+    owner.store.failBefore(call -> call.is("list", "slots/"), Integer.MAX_VALUE);
+    Expect.failure(Kind.UNAVAILABLE, owner::takeOver, "injected");
+    owner.store.heal();
+    owner.takeOver();
+    assertThat(owner.catalog.incarnation()).isNotNull();
+  }
+
+  @Test
+  void anyCall_beforeTakeOver_isInvalid() {
+    Owner owner = owner();
+    Expect.failure(Kind.INVALID, owner.catalog::incarnation, "takeOver");
+    Expect.failure(Kind.INVALID, owner.catalog::latest, "takeOver");
+    Expect.failure(Kind.INVALID, owner.catalog::collectGarbage, "takeOver");
+    Expect.failure(Kind.INVALID, () -> owner.catalog.commit(1, List.of(), new byte[0]), "takeOver");
+    Expect.failure(Kind.INVALID, () -> owner.catalog.names().next(BlobName.Kind.LOG), "takeOver");
+  }
+
+  @Test
+  void anyCall_afterClose_isClosed() {
+    Owner owner = owner();
+    owner.takeOver();
+    owner.catalog.close();
+    owner.catalog.close();
+    Expect.failure(Kind.CLOSED, owner::takeOver);
+    Expect.failure(Kind.CLOSED, owner.catalog::latest);
+    Expect.failure(Kind.CLOSED, () -> owner.catalog.commit(1, List.of(), new byte[0]));
+  }
+
+  @Test
+  void commit_idNotGreater_isInvalid() {
+    Owner owner = owner();
+    owner.takeOver();
+    owner.commitOne(8);
+    Expect.failure(Kind.INVALID, () -> owner.commitOne(7), "checkpoint 7", "greater than 8");
+    Expect.failure(Kind.INVALID, () -> owner.commitOne(8), "checkpoint 8");
+    Owner next = owner();
+    next.takeOver();
+    Expect.failure(Kind.INVALID, () -> next.commitOne(8), "checkpoint 8");
+    next.commitOne(9);
+  }
+
+  @Test
+  void commit_nothingChanged_writesNothing() {
+    Owner owner = owner();
+    owner.takeOver();
+    BlobName blob = owner.commitOne(1);
+    owner.store.clearCalls();
+    Commit same =
+        owner.catalog.commit(2, List.of(Samples.handle(2, List.of(blob))), "m1".getBytes(UTF_8));
+    owner.execution.runBackground();
+    assertThat(same.written()).isFalse();
+    assertThat(same.manifestBytes()).isZero();
+    assertThat(same.checkpoint().id()).isEqualTo(1);
+    assertThat(owner.store.calls()).isEmpty();
+    Expect.failure(Kind.INVALID, () -> owner.commitOne(2), "greater than 2");
+
+    Commit changed =
+        owner.catalog.commit(3, List.of(Samples.handle(3, List.of(blob))), "m3".getBytes(UTF_8));
+    assertThat(changed.written()).isTrue();
+    assertThat(changed.manifestBytes()).isEqualTo(raw.size(slot(3)).orElseThrow());
+  }
+
+  @Test
+  void commit_nothingChangedSinceRestore_writesNothing() {
+    Owner first = owner();
+    first.takeOver();
+    BlobName blob = first.commitOne(1);
+    Owner second = owner();
+    second.takeOver();
+    Commit same =
+        second.catalog.commit(2, List.of(Samples.handle(2, List.of(blob))), "m1".getBytes(UTF_8));
+    assertThat(same.written()).isFalse();
+    assertThat(owner().takeOver().orElseThrow().id()).isEqualTo(1);
+  }
+
+  @Test
+  void commit_handlesThatDoNotCoverTheJob_isInvalid() {
+    Owner owner = owner();
+    owner.takeOver();
+    CheckpointHandle half = over(1, 0, 8);
+    CheckpointHandle other = over(1, 8, 16);
+    Expect.failure(
+        Kind.INVALID, () -> owner.catalog.commit(1, List.of(half), new byte[0]), "[0, 8) of 16");
+    Expect.failure(Kind.INVALID, () -> owner.catalog.commit(1, List.of(other), new byte[0]));
+    Expect.failure(
+        Kind.INVALID, () -> owner.catalog.commit(1, List.of(half, half, other), new byte[0]));
+    Expect.failure(
+        Kind.INVALID, () -> owner.catalog.commit(2, List.of(half, other), new byte[0]), "1", "2");
+    assertThat(owner.catalog.commit(1, List.of(other, half), new byte[0]).written()).isTrue();
+  }
+
+  private static CheckpointHandle over(long id, int from, int to) {
+    return new CheckpointHandle(
+        id, new KeyGroupRange(from, to), 16, 0, List.of(), List.of(), Samples.STRING, List.of());
+  }
+
+  @Test
+  void retention_keepsTheNewestAndTheirBlobs() {
+    Owner owner = new Owner(content, ++seed, Owner.retain(2));
+    owner.takeOver();
+    List<BlobName> blobs = new ArrayList<>();
+    for (int id = 1; id <= 5; id++) {
+      blobs.add(owner.commitOne(id));
+    }
+    assertThat(names())
+        .containsExactly(
+            blobs.get(3).toString(), blobs.get(4).toString(), slot(1), slot(5), slot(6));
+  }
+
+  @Test
+  void steadyState_listsNothingAndDeletesSlotsBeforeBlobs() {
+    Owner owner = owner();
+    owner.takeOver();
+    owner.commitOne(1);
+    owner.commitOne(2);
+    owner.store.clearCalls();
+    owner.commitOne(3);
+    assertThat(owner.store.calls())
+        .extracting(ControlledStore.Call::op)
+        .containsExactly("put", "putIfAbsent", "delete", "delete");
+    assertThat(owner.store.calls().get(2).name()).startsWith("slots/");
+    assertThat(owner.store.calls().get(3).name()).startsWith("data/");
+    owner.store.clearCalls();
+    owner.execution.runBackground();
+    assertThat(owner.store.calls()).isEmpty();
+  }
+
+  @Test
+  void collection_deletionFailed_isTriedAgainAfterTheNextCommit() {
+    Owner owner = owner();
+    owner.takeOver();
+    BlobName first = owner.commitOne(1);
+    owner.store.failBefore(call -> call.is("delete", "slots/"), 1);
+    BlobName second = owner.commitOne(2);
+    assertThat(names()).contains(first.toString(), slot(2));
+    owner.store.failAfter(call -> call.is("delete", "data/"), 1);
+    BlobName third = owner.commitOne(3);
+    assertThat(names()).doesNotContain(first.toString(), second.toString(), slot(2), slot(3));
+    owner.store.clearCalls();
+    BlobName fourth = owner.commitOne(4);
+    assertThat(owner.store.calls()).filteredOn(call -> call.is("delete", "data/")).hasSize(1);
+    assertThat(names()).containsExactly(fourth.toString(), slot(1), slot(5));
+    assertThat(names()).doesNotContain(third.toString());
+  }
+
+  @Test
+  void collectGarbage_atCleanEnd_leavesWhatIsRetainedAndTakeovers() {
+    Owner crashed = owner();
+    crashed.takeOver();
+    crashed.commitOne(1);
+    crashed.upload();
+    Owner owner = owner();
+    owner.takeOver();
+    BlobName lost = owner.upload();
+    BlobName last = owner.upload();
+    Commit unused = owner.commit(2, List.of(last));
+    owner.live.add(lost);
+    owner.collectAtEnd();
+    assertThat(names()).containsExactly(last.toString(), slot(1), slot(3), slot(4));
+  }
+
+  @Test
+  void collectGarbage_unknownIncarnationAndForeignNames_areLeftAlone() {
+    Owner owner = owner();
+    owner.takeOver();
+    BlobName blob = owner.commitOne(1);
+    BlobName unknown = Samples.log(new Incarnation(7, 7), 1);
+    put(unknown.toString());
+    put("data/readme");
+    put("other/file");
+    owner.collectAtEnd();
+    assertThat(names())
+        .containsExactlyInAnyOrder(
+            blob.toString(), unknown.toString(), "data/readme", "other/file", slot(1), slot(2));
+  }
+
+  private void put(String name) {
+    raw.put(name, List.of(ByteBuffer.wrap(Owner.CONTENT)));
+  }
+
+  @Test
+  void isOlder_takeoversBelow_only() {
+    Owner first = owner();
+    first.takeOver();
+    first.commitOne(1);
+    Owner second = owner();
+    second.takeOver();
+    Owner third = owner();
+    third.takeOver();
+    assertThat(third.catalog.isOlder(first.catalog.incarnation())).isTrue();
+    assertThat(third.catalog.isOlder(second.catalog.incarnation())).isTrue();
+    assertThat(third.catalog.isOlder(third.catalog.incarnation())).isFalse();
+    assertThat(third.catalog.isOlder(new Incarnation(1, 2))).isFalse();
+    assertThat(second.catalog.isOlder(third.catalog.incarnation())).isFalse();
+    third.store.clearCalls();
+    assertThat(third.catalog.isOlder(first.catalog.incarnation())).isTrue();
+    assertThat(third.store.calls()).as("remembered").isEmpty();
+  }
+
+  @Test
+  void takeOver_damagedNewest_isCorruptAndSaysHowToFallBack() {
+    damagedNewest();
+    Expect.failure(
+        Kind.CORRUPT, () -> owner().takeOver(), slot(3), "alluvium.restore.fallback=true");
+  }
+
+  @Test
+  void takeOver_damagedNewestWithFallback_restoresTheOneBelowDetached() {
+    damagedNewest();
+    Owner owner = new Owner(content, ++seed, Owner.fallback(2));
+    assertThat(owner.takeOver().orElseThrow().id()).isEqualTo(1);
+    assertThat(owner.catalog.restoreMode()).isEqualTo(RestoreMode.DETACHED);
+
+    List<String> before = names();
+    owner.collectAtEnd();
+    assertThat(names()).as("nothing is deleted before a checkpoint of its own").isEqualTo(before);
+    Commit same =
+        owner.catalog.commit(
+            2,
+            List.of(Samples.handle(2, List.copyOf(owner.live))),
+            owner.catalog.latest().orElseThrow().metadata());
+    assertThat(same.written()).as("only the newest slot may stand for another").isTrue();
+  }
+
+  @Test
+  void takeOver_nothingButDamagedWithFallback_isCorrupt() {
+    Owner first = owner();
+    first.takeOver();
+    first.commitOne(1);
+    damage(2);
+    Owner owner = new Owner(content, ++seed, Owner.fallback(1));
+    Expect.failure(Kind.CORRUPT, owner::takeOver, "no checkpoint that can be restored", slot(2));
+  }
+
+  private void damagedNewest() {
+    Owner first = new Owner(content, ++seed, Owner.retain(2));
+    first.takeOver();
+    first.commitOne(1);
+    first.commitOne(2);
+    damage(3);
+  }
+
+  private void damage(long slot) {
+    String name = slot(slot);
+    byte[] bytes = raw.read(name, 0, (int) raw.size(name).orElseThrow());
+    bytes[40] ^= 1;
+    raw.put(name, List.of(ByteBuffer.wrap(bytes)));
+  }
+
+  @Test
+  void fallbackFrom_damagedBlobs_givesTheNextOlderAndDoesNotCountTheDamaged() {
+    Owner first = new Owner(content, ++seed, Owner.retain(3));
+    first.takeOver();
+    first.commitOne(1);
+    first.commitOne(2);
+    first.commitOne(3);
+    Owner owner = new Owner(content, ++seed, Owner.fallback(2));
+    Checkpoint third = owner.takeOver().orElseThrow();
+    Checkpoint second = owner.catalog.fallbackFrom(third).orElseThrow();
+    assertThat(second.id()).isEqualTo(2);
+    Checkpoint oldest = owner.catalog.fallbackFrom(second).orElseThrow();
+    assertThat(oldest.id()).isEqualTo(1);
+    assertThat(owner.catalog.fallbackFrom(oldest)).isEmpty();
+    assertThat(owner.catalog.restoreMode()).isEqualTo(RestoreMode.DETACHED);
+
+    Expect.failure(Kind.INVALID, () -> owner.commitOne(2), "greater than 3");
+    owner.live.clear();
+    owner.commitOne(4);
+    owner.commitOne(5);
+    assertThat(names()).filteredOn(name -> name.startsWith("slots/")).hasSize(4);
+    Expect.failure(Kind.INVALID, () -> owner.catalog.fallbackFrom(third), "has committed");
+  }
+
+  @Test
+  void fallbackFrom_notAllowed_isEmpty() {
+    damagedNewestBlobs();
+    Owner owner = owner();
+    Checkpoint newest = owner.takeOver().orElseThrow();
+    assertThat(owner.catalog.fallbackFrom(newest)).isEmpty();
+  }
+
+  private void damagedNewestBlobs() {
+    Owner first = new Owner(content, ++seed, Owner.retain(2));
+    first.takeOver();
+    first.commitOne(1);
+    first.commitOne(2);
+  }
+
+  @Test
+  void commit_blobThatWasCollected_isRefusedBeforeAnythingIsStored() {
+    Owner owner = owner();
+    owner.takeOver();
+    BlobName first = owner.commitOne(1);
+    owner.commitOne(2);
+    Expect.failure(
+        Kind.INTERNAL, () -> owner.commit(3, List.of(first)), first.toString(), "collected");
+    Expect.failure(
+        Kind.INTERNAL,
+        () -> owner.commit(3, List.of(Samples.log(owner.catalog.incarnation(), 99))),
+        "never handed out");
+    assertThat(owner.commit(3, List.of(owner.upload())).written()).isTrue();
+  }
+
+  @Test
+  void settings_comeFromTheConfiguration() {
+    CatalogSettings settings =
+        CatalogSettings.of(
+            io.alluvium.config.Configuration.of(
+                java.util.Map.of(
+                    "state.checkpoints.dir", "memory:",
+                    "state.checkpoints.num-retained", "3",
+                    "alluvium.restore.fallback", "true",
+                    "alluvium.checkpoint.commit-timeout", "5s"),
+                io.alluvium.config.CoreOptions.ALL));
+    assertThat(settings.retained()).isEqualTo(3);
+    assertThat(settings.fallback()).isTrue();
+    assertThat(settings.commitTimeout()).isEqualTo(Duration.ofSeconds(5));
+    assertThat(settings.libraryVersion()).isNotEmpty();
+  }
+}
