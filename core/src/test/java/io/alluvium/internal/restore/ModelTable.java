@@ -1,18 +1,42 @@
 package io.alluvium.internal.restore;
 
+import io.alluvium.StateBackendException;
+import io.alluvium.serializer.ByteWriter;
 import io.alluvium.spi.Operation;
 import io.alluvium.spi.SortedChanges;
+import io.alluvium.spi.Table;
+import io.alluvium.spi.TableCut;
+import io.alluvium.spi.TableScan;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
 
 /** The simplest table: a sorted map. Guarded by {@code this}. */
-final class ModelTable {
+final class ModelTable implements Table {
 
   static final Comparator<byte[]> ORDER = Arrays::compareUnsigned;
 
   private final TreeMap<byte[], byte[]> rows = new TreeMap<>(ORDER);
+  private boolean closed;
+  private int applied;
+  private String refusal = "";
+
+  /** Entries applied in bulk. */
+  synchronized int applied() {
+    return applied;
+  }
+
+  /** From now on nothing is applied in bulk. */
+  synchronized void refuse(String reason) {
+    refusal = reason;
+  }
+
+  synchronized boolean isClosed() {
+    return closed;
+  }
 
   synchronized Map<byte[], byte[]> rows() {
     return rows;
@@ -38,7 +62,12 @@ final class ModelTable {
   }
 
   /** Checks what {@link SortedChanges} promises, and applies it. */
-  synchronized void apply(SortedChanges changes) {
+  @Override
+  public synchronized void apply(SortedChanges changes) {
+    check(!closed, "a closed table must be left alone");
+    if (!refusal.isEmpty()) {
+      throw StateBackendException.of(StateBackendException.Kind.UNAVAILABLE, refusal);
+    }
     byte[] lastPrefix = null;
     for (byte[] prefix : changes.rangeDeletes()) {
       check(lastPrefix == null || ORDER.compare(lastPrefix, prefix) < 0, "prefixes must ascend");
@@ -59,6 +88,7 @@ final class ModelTable {
       size += key.length + value.length;
       apply(changes.operation(), key, value);
     }
+    applied += count;
     check(count == changes.entries(), "entries() must count the entries");
     check(size == changes.sizeBytes(), "sizeBytes() must sum up keys and values");
   }
@@ -95,5 +125,50 @@ final class ModelTable {
       }
     }
     return true;
+  }
+
+  @Override
+  public boolean get(byte[] key, int keyLength, ByteWriter into) {
+    throw new UnsupportedOperationException();
+  }
+
+  @Override
+  public void put(byte[] key, int keyLength, byte[] value, int valueLength) {
+    throw new UnsupportedOperationException();
+  }
+
+  @Override
+  public void delete(byte[] key, int keyLength) {
+    throw new UnsupportedOperationException();
+  }
+
+  @Override
+  public void deleteRange(byte[] prefix, int prefixLength) {
+    throw new UnsupportedOperationException();
+  }
+
+  @Override
+  public void merge(byte[] key, int keyLength, byte[] operand, int operandLength) {
+    throw new UnsupportedOperationException();
+  }
+
+  @Override
+  public TableScan scan(byte[] prefix, int prefixLength) {
+    throw new UnsupportedOperationException();
+  }
+
+  @Override
+  public CompletableFuture<TableCut> cut(Path directory) {
+    throw new UnsupportedOperationException();
+  }
+
+  @Override
+  public TableCut cutNow(Path directory) {
+    throw new UnsupportedOperationException();
+  }
+
+  @Override
+  public synchronized void close() {
+    closed = true;
   }
 }

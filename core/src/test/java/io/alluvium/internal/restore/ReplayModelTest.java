@@ -6,7 +6,9 @@ import io.alluvium.KeyGroupRange;
 import io.alluvium.serializer.ByteReader;
 import io.alluvium.serializer.ByteWriter;
 import io.alluvium.spi.Operation;
+import io.alluvium.spi.SortedChanges;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -39,9 +41,9 @@ final class ReplayModelTest {
 
   private record Step(Operation operation, byte[] key) {}
 
-  /** How a batch of changes, those below {@code position} included, is put onto a table. */
+  /** What is put onto a table for a batch of changes, those below {@code position} included. */
   private interface Replay {
-    void replay(List<Change> changes, long position, ModelTable table);
+    List<Change> replay(List<Change> changes, long position);
   }
 
   /** Ways to coalesce that lose or repeat elements. */
@@ -58,7 +60,8 @@ final class ReplayModelTest {
     SKIPPED_BY_FIRST_SQN;
 
     @Override
-    public void replay(List<Change> changes, long position, ModelTable table) {
+    public List<Change> replay(List<Change> changes, long position) {
+      List<Change> result = new ArrayList<>();
       Map<byte[], List<Change>> pending = new TreeMap<>(ModelTable.ORDER);
       for (Change change : changes) {
         if (change.sqn() < position && this != SKIPPED_BY_FIRST_SQN) {
@@ -66,7 +69,7 @@ final class ReplayModelTest {
         }
         if (change.operation() == Operation.DELETE_RANGE) {
           if (change.sqn() >= position) {
-            table.apply(change);
+            result.add(change);
           }
           if (this != BARRIER_JOINED) {
             pending.keySet().removeIf(key -> ModelTable.startsWith(key, change.key()));
@@ -83,19 +86,20 @@ final class ReplayModelTest {
       }
       for (List<Change> chain : pending.values()) {
         if (this != SKIPPED_BY_FIRST_SQN || chain.get(0).sqn() >= position) {
-          apply(chain, table);
+          add(chain, result);
         }
       }
+      return result;
     }
 
-    private void apply(List<Change> chain, ModelTable table) {
+    private void add(List<Change> chain, List<Change> result) {
       long tag = chain.get(this == FIRST_TAG ? 0 : chain.size() - 1).sqn();
       boolean isRetagged =
           (this == FIRST_TAG || this == LAST_TAG)
               && chain.size() > 1
               && chain.stream().noneMatch(change -> change.operation() == Operation.DELETE);
       if (!isRetagged) {
-        chain.forEach(table::apply);
+        result.addAll(chain);
         return;
       }
       ByteWriter operand = new ByteWriter();
@@ -104,7 +108,8 @@ final class ReplayModelTest {
       for (Change change : chain) {
         operand.writeByte(change.value()[Long.BYTES + 1]);
       }
-      table.apply(chain.get(0).operation(), chain.get(0).key(), operand.toByteArray());
+      Change first = chain.get(0);
+      result.add(new Change(tag, first.operation(), first.key(), operand.toByteArray()));
     }
   }
 
@@ -112,8 +117,8 @@ final class ReplayModelTest {
   void replay_everySequenceUpToFive_fromEveryPosition_readsAsTheSequence() {
     Coalescer coalescer = new Coalescer();
     Replay real =
-        (changes, position, table) ->
-            table.apply(
+        (changes, position) ->
+            entries(
                 coalescer.coalesce(
                     List.of(MemoryBlock.fetched(changes)), GROUPS, group -> position));
     for (int length = 1; length <= 5; length++) {
@@ -129,6 +134,24 @@ final class ReplayModelTest {
       found.append(firstFailure(length, wrong));
     }
     assertThat(found.toString()).isNotEmpty();
+  }
+
+  private static List<Change> entries(SortedChanges changes) {
+    List<Change> entries = new ArrayList<>();
+    for (byte[] prefix : changes.rangeDeletes()) {
+      entries.add(new Change(0, Operation.DELETE_RANGE, prefix, NOTHING));
+    }
+    while (changes.next()) {
+      int keyEnd = changes.keyOffset() + changes.keyLength();
+      int valueEnd = changes.valueOffset() + changes.valueLength();
+      entries.add(
+          new Change(
+              0,
+              changes.operation(),
+              Arrays.copyOfRange(changes.keyArray(), changes.keyOffset(), keyEnd),
+              Arrays.copyOfRange(changes.valueArray(), changes.valueOffset(), valueEnd)));
+    }
+    return entries;
   }
 
   /** Describes the first case that reads differently; empty when there is none. */
@@ -183,12 +206,13 @@ final class ReplayModelTest {
     }
     List<List<Integer>> expected = read(history.get(end));
     for (int position = 0; position <= end; position++) {
+      List<Change> replayed = replay.replay(changes, position);
       for (int a = position; a <= end; a++) {
         for (int b = position; b <= end; b++) {
           ModelTable table = new ModelTable();
           copyRow(history.get(a), KEYS[0], table);
           copyRow(history.get(b), KEYS[1], table);
-          replay.replay(changes, position, table);
+          replayed.forEach(table::apply);
           List<List<Integer>> found = read(table);
           if (!found.equals(expected)) {
             return changes
