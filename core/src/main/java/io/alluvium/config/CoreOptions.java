@@ -98,6 +98,20 @@ public final class CoreOptions {
           "URI of the blob store that holds a job's checkpoints: 'file:///dir' or 's3://bucket/prefix'; one directory"
               + " belongs to one job.");
 
+  public static final Option<String> CHANGELOG_DIRECTORY =
+      Option.text(
+          "dstl.dfs.base-path",
+          "",
+          "URI of the blob store that holds the changelog. Empty: the same as 'state.checkpoints.dir'.");
+
+  public static final Option<Integer> UPLOAD_THREADS =
+      Option.integer(
+          "dstl.dfs.upload.num-threads",
+          5,
+          1,
+          256,
+          "Threads of a process that encode blocks of the changelog and store segments.");
+
   public static final Option<Integer> RETAINED_CHECKPOINTS =
       Option.integer(
           "state.checkpoints.num-retained",
@@ -129,8 +143,10 @@ public final class CoreOptions {
           LOCAL_RECOVERY,
           LOCAL_DIRECTORIES,
           CHECKPOINT_DIRECTORY,
-          RETAINED_CHECKPOINTS,
-          COMMIT_TIMEOUT);
+          COMMIT_TIMEOUT,
+          CHANGELOG_DIRECTORY,
+          UPLOAD_THREADS,
+          RETAINED_CHECKPOINTS);
 
   private CoreOptions() {}
 }

@@ -1,5 +1,7 @@
 package io.alluvium.internal.backend;
 
+import java.util.ArrayDeque;
+import java.util.Deque;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -7,6 +9,24 @@ import org.jspecify.annotations.Nullable;
  * it. Confined to one thread.
  */
 final class Closing {
+
+  /** What was opened so far, closed in reverse, once. Confined to one thread. */
+  static final class Stack implements AutoCloseable {
+    private final Deque<Runnable> steps = new ArrayDeque<>();
+
+    void push(Runnable step) {
+      steps.push(step);
+    }
+
+    @Override
+    public void close() {
+      Closing closing = new Closing();
+      while (!steps.isEmpty()) {
+        closing.run(steps.pop());
+      }
+      closing.rethrow();
+    }
+  }
 
   private @Nullable RuntimeException first;
 

@@ -5,15 +5,16 @@ import io.alluvium.StateBackendException;
 import io.alluvium.internal.materialize.Bases;
 import io.alluvium.spi.BlobName;
 import java.util.HashSet;
-import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The checkpoints of one backend between their trigger and their verdict; the one owner of these
- * transitions (C1):
+ * transitions (C1), and of what they keep from being trimmed or collected:
  *
  * <pre>
  *   triggered -> durable -> confirmed
@@ -21,7 +22,8 @@ import org.jspecify.annotations.Nullable;
  *       +-----------+----> aborted
  * </pre>
  *
- * <p>Confirmed ones are the catalog's business. Thread-safe; guarded by {@code this}.
+ * <p>Confirmed ones are the catalog's business: what their manifests reach is kept by that.
+ * Thread-safe; guarded by {@code this}.
  */
 final class PendingCheckpoints {
 
@@ -37,8 +39,21 @@ final class PendingCheckpoints {
     }
   }
 
+  private final Bases bases;
+  private final LongConsumer trim;
   private final TreeMap<Long, Pending> pending = new TreeMap<>();
   private long lastTriggered = Long.MIN_VALUE;
+
+  /**
+   * Makes an empty one.
+   *
+   * @param bases what checkpoints stand on
+   * @param trim lets go of the changes below a sequence number; never calls back
+   */
+  PendingCheckpoints(Bases bases, LongConsumer trim) {
+    this.bases = bases;
+    this.trim = trim;
+  }
 
   /** Refuses an id that does not increase. */
   synchronized void checkId(long checkpointId) {
@@ -49,10 +64,23 @@ final class PendingCheckpoints {
   }
 
   /**
-   * Triggered: from now on what it stands on is kept.
+   * Triggered on the newest base, which is kept from now on together with its changelog. In one
+   * step, or somebody could let go of that changelog in between.
    *
-   * @param position where its changelog tail starts
-   * @param base what it stands on, already there or still being stored
+   * @param end of the checkpoint
+   * @return the base; empty, and nothing triggered, when there is none that may be named
+   */
+  synchronized Optional<Bases.Base> triggerOnNewestBase(long checkpointId, long end) {
+    Optional<Bases.Base> base = bases.bind(end);
+    base.ifPresent(
+        bound -> trigger(checkpointId, bound.position(), CompletableFuture.completedFuture(bound)));
+    return base;
+  }
+
+  /**
+   * Triggered on a base that is still being stored.
+   *
+   * @param position where the changelog tail starts
    */
   synchronized void trigger(long checkpointId, long position, CompletableFuture<Bases.Base> base) {
     checkId(checkpointId);
@@ -60,10 +88,7 @@ final class PendingCheckpoints {
     pending.put(checkpointId, new Pending(position, base));
   }
 
-  /**
-   * Durable: from now on every blob of the handle is kept. Nothing happens when it was aborted
-   * meanwhile.
-   */
+  /** Durable: from now on every blob of the handle is kept, unless it was aborted meanwhile. */
   synchronized void durable(CheckpointHandle handle) {
     Pending checkpoint = pending.get(handle.checkpointId());
     if (checkpoint != null) {
@@ -74,26 +99,31 @@ final class PendingCheckpoints {
   /** Confirmed: it and every older one is no longer pending. */
   synchronized void confirm(long checkpointId) {
     pending.headMap(checkpointId, true).clear();
+    trim();
   }
 
   synchronized void abort(long checkpointId) {
     pending.remove(checkpointId);
+    trim();
   }
 
-  /** Where the changelog is still needed from; {@code none} when nothing is pending. */
-  synchronized long neededFrom(long none) {
-    long least = none;
+  /** Lets go of changes that neither a pending nor a later checkpoint can need (P5). */
+  synchronized void trim() {
+    long neededFrom = bases.newestPosition(0);
     for (Pending checkpoint : pending.values()) {
-      least = Math.min(least, checkpoint.position);
+      neededFrom = Math.min(neededFrom, checkpoint.position);
     }
-    return least;
+    trim.accept(neededFrom);
+  }
+
+  synchronized boolean isEmpty() {
+    return pending.isEmpty();
   }
 
   /** Blobs that a manifest still to be stored may name. */
   synchronized Set<BlobName> liveBlobs() {
     Set<BlobName> live = new HashSet<>();
-    for (Map.Entry<Long, Pending> entry : pending.entrySet()) {
-      Pending checkpoint = entry.getValue();
+    for (Pending checkpoint : pending.values()) {
       if (checkpoint.handle != null) {
         live.addAll(checkpoint.handle.blobs());
       } else if (checkpoint.base.isDone() && !checkpoint.base.isCompletedExceptionally()) {

@@ -1,11 +1,14 @@
 package io.alluvium.internal.backend;
 
+import io.alluvium.KeyGroupRange;
 import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
 import java.io.IOException;
+import java.net.URLEncoder;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -14,6 +17,8 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,22 +33,27 @@ final class ProcessDirectories implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ProcessDirectories.class);
   private static final String PREFIX = "process-";
   private static final String LOCK = ".lock";
+  private static final String RECOVERY = "recovery";
+  private static final Pattern RANGE = Pattern.compile("(\\d{1,5})-(\\d{1,5})");
 
   /*
    * A process holds a lock on `process-<id>.lock` while it lives; the operating system releases it, however the process
    * ends. Whoever can lock that file owns what is left. The lock file stands beside the directory and goes last.
    */
+  private final List<Path> roots;
   private final List<Path> directories = new ArrayList<>();
   private final List<FileChannel> locks = new ArrayList<>();
   private final AtomicInteger subtasks = new AtomicInteger();
 
-  private ProcessDirectories() {}
+  private ProcessDirectories(List<Path> roots) {
+    this.roots = List.copyOf(roots);
+  }
 
   /**
    * @param id names this process among those that share the roots
    */
   static ProcessDirectories open(List<Path> roots, String id) {
-    ProcessDirectories opened = new ProcessDirectories();
+    ProcessDirectories opened = new ProcessDirectories(roots);
     for (Path root : roots) {
       try {
         Files.createDirectories(root);
@@ -99,10 +109,46 @@ final class ProcessDirectories implements AutoCloseable {
     }
   }
 
-  /** A fresh directory for a subtask; the roots take turns. */
-  Path next() {
+  /** A fresh directory for the table of a subtask; subtasks take turns over the roots. */
+  Path table(KeyGroupRange keyGroups) {
     int number = subtasks.getAndIncrement();
-    Path directory = directories.get(number % directories.size()).resolve("subtask-" + number);
+    Path process = directories.get(rootOf(keyGroups));
+    return make(process.resolve("subtask-" + number));
+  }
+
+  /**
+   * The directory that outlives the process and keeps a subtask's table files for local recovery.
+   * Those of ranges that overlap it are of another parallelism, which the job no longer has, and
+   * are deleted.
+   */
+  Path recovery(String job, KeyGroupRange keyGroups) {
+    Path root = roots.get(rootOf(keyGroups));
+    Path all = make(root.resolve(RECOVERY).resolve(URLEncoder.encode(job, StandardCharsets.UTF_8)));
+    Path own = all.resolve(keyGroups.from() + "-" + keyGroups.to());
+    try (DirectoryStream<Path> others = Files.newDirectoryStream(all)) {
+      for (Path other : others) {
+        if (!other.equals(own) && overlaps(other.getFileName().toString(), keyGroups)) {
+          deleteTree(other);
+        }
+      }
+    } catch (IOException e) {
+      LOG.warn("cannot delete old table files below '{}': {}", all, e.getMessage());
+    }
+    return own;
+  }
+
+  private static boolean overlaps(String name, KeyGroupRange keyGroups) {
+    Matcher range = RANGE.matcher(name);
+    return range.matches()
+        && Integer.parseInt(range.group(1)) < keyGroups.to()
+        && Integer.parseInt(range.group(2)) > keyGroups.from();
+  }
+
+  private int rootOf(KeyGroupRange keyGroups) {
+    return keyGroups.isEmpty() ? 0 : keyGroups.from() / keyGroups.size() % roots.size();
+  }
+
+  private static Path make(Path directory) {
     try {
       return Files.createDirectories(directory);
     } catch (IOException e) {

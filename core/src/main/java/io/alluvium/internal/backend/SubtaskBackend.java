@@ -6,6 +6,7 @@ import io.alluvium.KeyedBackend;
 import io.alluvium.RestoreReport;
 import io.alluvium.StateBackendException;
 import io.alluvium.StateRegistration;
+import io.alluvium.internal.catalog.LiveRegistration;
 import io.alluvium.internal.materialize.Bases;
 import io.alluvium.internal.materialize.TableMaterializer;
 import io.alluvium.internal.state.StateRegistry;
@@ -23,6 +24,9 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+import java.util.function.LongPredicate;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -40,15 +44,21 @@ final class SubtaskBackend<K> implements KeyedBackend<K> {
       WritePath writes,
       StateRegistry<K> states,
       Bases bases,
+      PendingCheckpoints pending,
       TableMaterializer materializer) {}
 
-  /** What the process knows about the backend. */
+  /**
+   * What the process knows about the backend.
+   *
+   * @param replaysTooLong whether a changelog of that many bytes calls for a materialization
+   * @param onClose what the process does when the backend is gone
+   */
   record Context(
       int maxParallelism,
       ChangelogMode mode,
       RestoreReport restore,
       CheckpointMetrics metrics,
-      RestoreEstimate estimate,
+      LongPredicate replaysTooLong,
       Runnable onClose) {}
 
   /** Whether changes are logged. */
@@ -66,12 +76,24 @@ final class SubtaskBackend<K> implements KeyedBackend<K> {
    */
   private final Parts<K> parts;
   private final Context context;
-  private final PendingCheckpoints pending = new PendingCheckpoints();
-  private boolean closed;
+  private volatile boolean closed;
+  private volatile @Nullable LiveRegistration live;
 
   SubtaskBackend(Parts<K> parts, Context context) {
     this.parts = parts;
     this.context = context;
+  }
+
+  /**
+   * Starts what runs beside the task.
+   *
+   * @param catalog keeps what is live from being collected
+   */
+  void start(Function<Supplier<Set<BlobName>>, LiveRegistration> catalog) {
+    live = catalog.apply(this::liveBlobs);
+    if (context.mode == ChangelogMode.ENABLED) {
+      parts.materializer.start();
+    }
   }
 
   @Override
@@ -134,20 +156,20 @@ final class SubtaskBackend<K> implements KeyedBackend<K> {
   @Override
   public CompletableFuture<CheckpointHandle> checkpoint(long checkpointId) {
     checkOpen();
-    pending.checkId(checkpointId);
+    parts.pending.checkId(checkpointId);
     long start = context.metrics.nanoTime();
     parts.table.advance();
+    List<StateRegistration> states = parts.states.registrations();
     long end = parts.changelog.seal();
     Triggered triggered = trigger(checkpointId, end);
     long position = triggered.position();
     CompletableFuture<List<BlockRef>> tail = parts.changelog.persist(position);
-    List<StateRegistration> states = parts.states.registrations();
     CompletableFuture<CheckpointHandle> done =
         tail.thenCombine(
                 triggered.base(), (blocks, onto) -> handle(checkpointId, end, onto, blocks, states))
             .whenComplete((handle, failure) -> settle(checkpointId, handle, failure));
     context.metrics.synced(start);
-    if (context.estimate.isTooLong(parts.changelog.bytesSince(position))) {
+    if (context.replaysTooLong.test(parts.changelog.bytesSince(position))) {
       parts.materializer.runSoon();
     }
     return done;
@@ -155,21 +177,16 @@ final class SubtaskBackend<K> implements KeyedBackend<K> {
 
   /** Binds a base, or begins to make one. */
   private Triggered trigger(long checkpointId, long end) {
-    // One step for `trim`: what is bound must be pending before anybody lets go of its changes.
-    synchronized (pending) {
-      Optional<Bases.Base> bound =
-          context.mode == ChangelogMode.ENABLED ? parts.bases.bind(end) : Optional.empty();
+    if (context.mode == ChangelogMode.ENABLED) {
+      Optional<Bases.Base> bound = parts.pending.triggerOnNewestBase(checkpointId, end);
       if (bound.isPresent()) {
-        return trigger(
-            checkpointId, bound.get().position(), CompletableFuture.completedFuture(bound.get()));
+        return new Triggered(
+            bound.get().position(), CompletableFuture.completedFuture(bound.get()));
       }
     }
-    return trigger(checkpointId, end, parts.materializer.materializeNow(end));
-  }
-
-  private Triggered trigger(long checkpointId, long position, CompletableFuture<Bases.Base> base) {
-    pending.trigger(checkpointId, position, base);
-    return new Triggered(position, base);
+    CompletableFuture<Bases.Base> base = parts.materializer.materializeNow(end);
+    parts.pending.trigger(checkpointId, end, base);
+    return new Triggered(end, base);
   }
 
   /** What a checkpoint stands on, and where its changelog tail starts. */
@@ -195,7 +212,7 @@ final class SubtaskBackend<K> implements KeyedBackend<K> {
   private void settle(
       long checkpointId, @Nullable CheckpointHandle handle, @Nullable Throwable failure) {
     if (handle != null) {
-      pending.durable(handle);
+      parts.pending.durable(handle);
     }
     if (failure != null) {
       abort(checkpointId);
@@ -204,20 +221,21 @@ final class SubtaskBackend<K> implements KeyedBackend<K> {
 
   @Override
   public void confirm(long checkpointId) {
-    pending.confirm(checkpointId);
-    trim();
+    parts.pending.confirm(checkpointId);
+    forgetIfGone();
   }
 
   @Override
   public void abort(long checkpointId) {
-    pending.abort(checkpointId);
-    trim();
+    parts.pending.abort(checkpointId);
+    forgetIfGone();
   }
 
-  /** Lets go of changes that neither a pending nor a later checkpoint can need (P5); any thread. */
-  void trim() {
-    synchronized (pending) {
-      parts.changelog.trim(pending.neededFrom(parts.bases.newestPosition(0)));
+  /** Nothing is live any more once it is closed and no verdict on a checkpoint of its is awaited. */
+  private void forgetIfGone() {
+    LiveRegistration registration = live;
+    if (closed && registration != null && parts.pending.isEmpty()) {
+      registration.close();
     }
   }
 
@@ -228,7 +246,7 @@ final class SubtaskBackend<K> implements KeyedBackend<K> {
     Set<BlobName> live = new HashSet<>(parts.changelog.liveBlobs());
     live.addAll(parts.materializer.liveBlobs());
     live.addAll(parts.bases.liveBlobs());
-    live.addAll(pending.liveBlobs());
+    live.addAll(parts.pending.liveBlobs());
     return live;
   }
 
@@ -246,6 +264,10 @@ final class SubtaskBackend<K> implements KeyedBackend<K> {
   @Override
   public List<StateRegistration> states() {
     return parts.states.registrations();
+  }
+
+  boolean isClosed() {
+    return closed;
   }
 
   private void checkOpen() {
@@ -268,6 +290,7 @@ final class SubtaskBackend<K> implements KeyedBackend<K> {
     closing.run(parts.changelog::close);
     closing.run(parts.table::close);
     closing.run(context.onClose);
+    closing.run(this::forgetIfGone);
     closing.rethrow();
   }
 }

@@ -175,6 +175,11 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
     }
   }
 
+  /** The job that is owned; {@code INVALID} before {@link #takeOver}. */
+  public String job() {
+    return ownership.owner().job();
+  }
+
   @Override
   public Incarnation incarnation() {
     return ownership.owner().incarnation();

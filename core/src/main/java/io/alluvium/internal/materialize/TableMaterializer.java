@@ -233,7 +233,14 @@ public final class TableMaterializer implements AutoCloseable {
     synchronized (this) {
       directory = target.directory().resolve("cut-" + ++runs);
     }
-    TableCut cut = target.table().cutNow(directory);
+    TableCut cut;
+    try {
+      cut = target.table().cutNow(directory);
+    } catch (RuntimeException e) {
+      // A full disk fails the checkpoint, not the task.
+      delete(directory);
+      return CompletableFuture.failedFuture(e);
+    }
     synchronized (this) {
       // One after the other, so that what is known to be stored always belongs to the newest base.
       CompletableFuture<Bases.Base> stored =

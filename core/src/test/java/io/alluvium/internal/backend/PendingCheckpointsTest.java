@@ -6,30 +6,46 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.alluvium.CheckpointHandle;
 import io.alluvium.KeyGroupRange;
 import io.alluvium.StateBackendException;
+import io.alluvium.internal.materialize.Bases;
 import io.alluvium.internal.materialize.Bases.Base;
 import io.alluvium.serializer.SerializerSnapshot;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.BlockRef;
 import io.alluvium.spi.Incarnation;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 class PendingCheckpointsTest {
 
   private static final CompletableFuture<Base> EMPTY_BASE =
       CompletableFuture.completedFuture(new Base(0, List.of()));
-  private final PendingCheckpoints pending = new PendingCheckpoints();
+  private final AtomicLong trimmedTo = new AtomicLong();
+  private final PendingCheckpoints pending =
+      new PendingCheckpoints(
+          new Bases("test-1", new KeyGroupRange(0, 8), Optional.of(new Base(20, List.of()))),
+          trimmedTo::set);
 
   /**
    * Trace 7 of the models: a triggered checkpoint needs its changes although it is not durable yet.
    */
   @Test
-  void neededFrom_countsATriggeredCheckpoint() {
+  void trim_sparesWhatATriggeredCheckpointNeeds() {
     pending.trigger(1, 5, EMPTY_BASE);
     pending.trigger(2, 9, EMPTY_BASE);
 
-    assertThat(pending.neededFrom(20)).isEqualTo(5);
+    pending.trim();
+
+    assertThat(trimmedTo).hasValue(5);
+  }
+
+  @Test
+  void trim_withNothingPending_goesUpToTheNewestBase() {
+    pending.trim();
+
+    assertThat(trimmedTo).hasValue(20);
   }
 
   @Test
@@ -40,7 +56,7 @@ class PendingCheckpointsTest {
 
     pending.confirm(2);
 
-    assertThat(pending.neededFrom(20)).isEqualTo(12);
+    assertThat(trimmedTo).hasValue(12);
   }
 
   @Test
@@ -50,7 +66,7 @@ class PendingCheckpointsTest {
 
     pending.abort(2);
 
-    assertThat(pending.neededFrom(20)).isEqualTo(5);
+    assertThat(trimmedTo).hasValue(5);
   }
 
   @Test

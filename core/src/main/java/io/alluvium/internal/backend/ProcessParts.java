@@ -1,0 +1,175 @@
+package io.alluvium.internal.backend;
+
+import io.alluvium.CheckpointInspector;
+import io.alluvium.Components;
+import io.alluvium.StateBackendException;
+import io.alluvium.config.Configuration;
+import io.alluvium.config.CoreOptions;
+import io.alluvium.internal.blob.BlobStores;
+import io.alluvium.internal.blob.SplitBlobStore;
+import io.alluvium.internal.catalog.CatalogSettings;
+import io.alluvium.internal.catalog.SlotCatalog;
+import io.alluvium.internal.execution.ThreadedExecution;
+import io.alluvium.internal.restore.ReplaySpeed;
+import io.alluvium.spi.BlobStore;
+import io.alluvium.spi.ChangelogStorage;
+import io.alluvium.spi.ChangelogStorageProvider;
+import io.alluvium.spi.Execution;
+import io.alluvium.spi.Metrics;
+import io.alluvium.spi.TableProvider;
+import io.alluvium.spi.TableProvider.Tables;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.random.RandomGenerator;
+
+/**
+ * What the backends of a process share, opened in order and closed in reverse. Thread-safe once
+ * open.
+ */
+final class ProcessParts implements AutoCloseable {
+
+  private final Configuration configuration;
+  private final Providers providers;
+  private final RandomGenerator random;
+  private final Metrics metrics;
+  private final Closing.Stack opened = new Closing.Stack();
+  private final Map<String, Tables> tablesByFormat = new HashMap<>();
+  private final ReplaySpeed replaySpeed = new ReplaySpeed();
+  private final ProcessDirectories directories;
+  private final BlobStore store;
+  private final Execution execution;
+  private final SlotCatalog catalog;
+  private final ChangelogStorage log;
+
+  /** Opens all of it, or nothing. */
+  ProcessParts(Configuration configuration, Providers providers, Components components) {
+    this.configuration = configuration;
+    this.providers = providers;
+    this.random = components.random();
+    this.metrics = components.metrics();
+    boolean done = false;
+    try {
+      // A table that is not there is told before anything is opened.
+      TableProvider unused = providers.table(configuration);
+      directories = ProcessDirectories.open(localRoots(), Long.toHexString(random.nextLong()));
+      opened.push(directories::close);
+      store = components.store().orElseGet(this::openStore);
+      opened.push(this::closeTables);
+      // Its threads stop before what they work on is closed.
+      execution = components.execution().orElseGet(this::threads);
+      catalog = new SlotCatalog(
+              store, execution, random, metrics, CatalogSettings.of(configuration));
+      opened.push(catalog::close);
+      log =
+          providers
+              .log(configuration)
+              .open(
+                  new ChangelogStorageProvider.Context(
+                      configuration, store, catalog.names(), execution, random, metrics));
+      opened.push(log::close);
+      done = true;
+    } finally {
+      if (!done) {
+        opened.close();
+      }
+    }
+  }
+
+  private Execution threads() {
+    Execution threads =
+        new ThreadedExecution(
+            new ThreadedExecution.Sizes(
+                configuration.get(CoreOptions.UPLOAD_THREADS),
+                configuration.get(CoreOptions.RESTORE_THREADS),
+                configuration.get(CoreOptions.MATERIALIZE_THREADS)));
+    opened.push(threads::close);
+    return threads;
+  }
+
+  private BlobStore openStore() {
+    String uri = configuration.get(CoreOptions.CHECKPOINT_DIRECTORY);
+    String logUri = configuration.get(CoreOptions.CHANGELOG_DIRECTORY).trim();
+    BlobStore stores = BlobStores.open(uri, configuration);
+    if (!logUri.isEmpty() && !logUri.equals(uri)) {
+      stores = new SplitBlobStore(BlobStores.open(logUri, configuration), stores);
+    }
+    opened.push(stores::close);
+    return stores;
+  }
+
+  private List<Path> localRoots() {
+    String given = configuration.get(CoreOptions.LOCAL_DIRECTORIES).trim();
+    if (given.isEmpty()) {
+      return List.of(Path.of(System.getProperty("java.io.tmpdir"), "alluvium"));
+    }
+    return Arrays.stream(given.split(",", -1))
+        .map(String::trim)
+        .filter(root -> !root.isEmpty())
+        .map(Path::of)
+        .toList();
+  }
+
+  /**
+   * The tables of a format; opened when they are first asked for, because another format is rare.
+   */
+  synchronized Tables tablesOfFormat(String format) {
+    return tablesByFormat.computeIfAbsent(
+        format, name -> providers.tableOfFormat(name).open(configuration, execution, metrics));
+  }
+
+  private synchronized void closeTables() {
+    Closing closing = new Closing();
+    tablesByFormat.values().forEach(tables -> closing.run(tables::close));
+    closing.rethrow();
+  }
+
+  /** The format of the tables that this process keeps its state in. */
+  String format() {
+    return providers.table(configuration).format();
+  }
+
+  Execution execution() {
+    return execution;
+  }
+
+  BlobStore store() {
+    return store;
+  }
+
+  SlotCatalog catalog() {
+    return catalog;
+  }
+
+  @SuppressWarnings("DoNotCallSuggester") // until the inspector lands
+  CheckpointInspector inspector() {
+    throw StateBackendException.internal("the inspector lands with the next commit");
+  }
+
+  ChangelogStorage log() {
+    return log;
+  }
+
+  ProcessDirectories directories() {
+    return directories;
+  }
+
+  RandomGenerator random() {
+    return random;
+  }
+
+  Metrics metrics() {
+    return metrics;
+  }
+
+  ReplaySpeed replaySpeed() {
+    return replaySpeed;
+  }
+
+  @Override
+  public void close() {
+    opened.close();
+  }
+}

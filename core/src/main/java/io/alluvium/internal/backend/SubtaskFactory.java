@@ -1,0 +1,228 @@
+package io.alluvium.internal.backend;
+
+import io.alluvium.CheckpointHandle;
+import io.alluvium.KeyGroupRange;
+import io.alluvium.RestoreMode;
+import io.alluvium.StateBackendException;
+import io.alluvium.config.Configuration;
+import io.alluvium.config.CoreOptions;
+import io.alluvium.internal.backend.SubtaskBackend.ChangelogMode;
+import io.alluvium.internal.materialize.Bases;
+import io.alluvium.internal.materialize.MaterializationMetrics;
+import io.alluvium.internal.materialize.TableMaterializer;
+import io.alluvium.internal.materialize.TableUploader;
+import io.alluvium.internal.restore.LocalFileCache;
+import io.alluvium.internal.restore.Restored;
+import io.alluvium.internal.restore.Restorer;
+import io.alluvium.internal.state.StateRegistry;
+import io.alluvium.serializer.Serializer;
+import io.alluvium.serializer.SerializerSnapshot;
+import io.alluvium.spi.Changelog;
+import io.alluvium.spi.TableFile;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Makes the backends of subtasks, empty or restored. Thread-safe. */
+final class SubtaskFactory {
+
+  private static final Logger LOG = LoggerFactory.getLogger(SubtaskFactory.class);
+
+  /** What a caller asks for. */
+  record Request<K>(
+      Serializer<K> key,
+      int maxParallelism,
+      KeyGroupRange keyGroups,
+      List<CheckpointHandle> restoreFrom,
+      RestoreMode mode) {}
+
+  private final Configuration configuration;
+  private final ProcessParts process;
+  private final CheckpointMetrics checkpointMetrics;
+  private final MaterializationMetrics materializationMetrics;
+  private final AtomicLong changelogIds = new AtomicLong();
+
+  SubtaskFactory(Configuration configuration, ProcessParts process) {
+    this.configuration = configuration;
+    this.process = process;
+    this.checkpointMetrics = new CheckpointMetrics(process.execution(), process.metrics());
+    this.materializationMetrics = new MaterializationMetrics(process.metrics());
+  }
+
+  /** Makes a backend; blocks while it is restored. A failure leaves nothing behind. */
+  <K> SubtaskBackend<K> open(Request<K> request) {
+    // Names of blobs need an owner; without one there is nothing to write under.
+    Object unused = process.catalog().incarnation();
+    checkKeyGroups(request);
+    Path directory = process.directories().table(request.keyGroups());
+    Optional<LocalFileCache> cache = cache(request.keyGroups());
+    Restored restored = null;
+    boolean done = false;
+    try {
+      restored =
+          restorer()
+              .restore(
+                  request.restoreFrom(),
+                  request.keyGroups(),
+                  request.maxParallelism(),
+                  directory,
+                  cache);
+      SubtaskBackend<K> subtask = assemble(request, restored, directory, cache);
+      subtask.start(process.catalog()::registerLive);
+      done = true;
+      return subtask;
+    } finally {
+      if (!done) {
+        if (restored != null) {
+          restored.table().close();
+        }
+        delete(directory);
+      }
+    }
+  }
+
+  private static void checkKeyGroups(Request<?> request) {
+    if (request.keyGroups().isEmpty()
+        || request.maxParallelism() > KeyGroupRange.MAX_KEY_GROUPS
+        || request.keyGroups().to() > request.maxParallelism()) {
+      throw StateBackendException.invalid(
+          "key-group range "
+              + request.keyGroups()
+              + " must not be empty and must lie within [0, "
+              + request.maxParallelism()
+              + "), the maximum parallelism, which is at most "
+              + KeyGroupRange.MAX_KEY_GROUPS);
+    }
+  }
+
+  private Optional<LocalFileCache> cache(KeyGroupRange keyGroups) {
+    return configuration.get(CoreOptions.LOCAL_RECOVERY)
+        ? Optional.of(
+            new LocalFileCache(process.directories().recovery(process.catalog().job(), keyGroups)))
+        : Optional.empty();
+  }
+
+  private Restorer restorer() {
+    return new Restorer(
+        process.tablesOfFormat(process.format()),
+        process::tablesOfFormat,
+        new Restorer.Components(
+            process.store(),
+            process.log(),
+            process.execution(),
+            process.metrics(),
+            process.replaySpeed()),
+        Restorer.Settings.ofThisMachine());
+  }
+
+  private <K> SubtaskBackend<K> assemble(
+      Request<K> request, Restored restored, Path directory, Optional<LocalFileCache> cache) {
+    restored.plan().key().ifPresent(written -> checkKeyFormat(request.key(), written));
+    boolean reuse = request.mode() == RestoreMode.REUSE;
+    ChangelogMode mode =
+        configuration.get(CoreOptions.CHANGELOG_ENABLED)
+            ? ChangelogMode.ENABLED
+            : ChangelogMode.DISABLED;
+    long start = restored.plan().startSqn();
+    Changelog changelog =
+        mode == ChangelogMode.ENABLED
+            ? process.log().open(changelogIds.getAndIncrement(), request.keyGroups(), start)
+            : new DisabledChangelog(start);
+    WritePath writes = new WritePath(restored.table(), changelog);
+    KeyContext<K> keys =
+        new KeyContext<>(request.key(), request.maxParallelism(), request.keyGroups());
+    Bases bases =
+        new Bases(
+            process.format(),
+            request.keyGroups(),
+            reuse ? Optional.of(new Bases.Base(start, restored.plan().parts())) : Optional.empty());
+    TableUploader uploader =
+        new TableUploader(
+            process.store(),
+            process.catalog().names(),
+            cache.map(SubtaskFactory::keeper).orElse(TableUploader.Keeper.NONE),
+            reuse ? restored.knownFiles() : List.of());
+    PendingCheckpoints pending = new PendingCheckpoints(bases, changelog::trim);
+    TableMaterializer materializer =
+        new TableMaterializer(
+            new TableMaterializer.Target(
+                "backend of key groups " + request.keyGroups(),
+                restored.table(),
+                directory,
+                writes::appliedUpTo,
+                bases,
+                uploader,
+                pending::trim),
+            policy(),
+            process.execution(),
+            process.random(),
+            materializationMetrics);
+    return new SubtaskBackend<>(
+        new SubtaskBackend.Parts<>(
+            keys,
+            restored.table(),
+            changelog,
+            writes,
+            new StateRegistry<>(writes, keys, restored.plan().states()),
+            bases,
+            pending,
+            materializer),
+        new SubtaskBackend.Context(
+            request.maxParallelism(),
+            mode,
+            restored.report(),
+            checkpointMetrics,
+            this::replaysTooLong,
+            () -> delete(directory)));
+  }
+
+  private TableMaterializer.Policy policy() {
+    return new TableMaterializer.Policy(
+        configuration.get(CoreOptions.MATERIALIZE_INTERVAL),
+        configuration.get(CoreOptions.MATERIALIZE_FAILURES_ALLOWED));
+  }
+
+  private static <K> void checkKeyFormat(Serializer<K> serializer, SerializerSnapshot written) {
+    if (serializer.readerOf(written).filter(reader -> reader == serializer).isEmpty()) {
+      throw StateBackendException.incompatible(
+          "the keys of the checkpoint were written as "
+              + written
+              + " and cannot be read as "
+              + serializer.snapshot()
+              + "; keys cannot be migrated, use a serializer of the same format");
+    }
+  }
+
+  private static TableUploader.Keeper keeper(LocalFileCache cache) {
+    return new TableUploader.Keeper() {
+      @Override
+      public void stored(Path local, TableFile file) {
+        cache.add(local, file);
+      }
+
+      @Override
+      public void retain(List<TableFile> files) {
+        cache.retain(files);
+      }
+    };
+  }
+
+  private boolean replaysTooLong(long changelogBytes) {
+    Duration objective = configuration.get(CoreOptions.RESTORE_TIME_OBJECTIVE);
+    return !objective.isZero()
+        && process.replaySpeed().estimate(changelogBytes).compareTo(objective) > 0;
+  }
+
+  private static void delete(Path directory) {
+    try {
+      ProcessDirectories.deleteTree(directory);
+    } catch (IOException e) {
+      LOG.warn("cannot delete the local directory '{}': {}", directory, e.getMessage());
+    }
+  }
+}
