@@ -1,0 +1,162 @@
+package io.alluvium.internal.heap;
+
+import io.alluvium.serializer.ByteWriter;
+import io.alluvium.spi.TableCut;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.zip.CRC32C;
+import org.jspecify.annotations.Nullable;
+
+/** Writes cells, ascending, to one file. Confined to one thread at a time. */
+final class CellFileWriter implements AutoCloseable {
+
+  private final Path directory;
+  private final Path file;
+  private final OutputStream out;
+  private final CRC32C crc = new CRC32C();
+  private final ByteWriter header = new ByteWriter();
+  private ByteWriter payload = new ByteWriter(2 * HeapCellsFormat.SECTION_BYTES);
+  private final ByteWriter lastKey = new ByteWriter();
+
+  /** Per key group, ascending: how much greater it is than the one before, where it starts. */
+  private final ByteWriter index = new ByteWriter();
+
+  private int keyGroups;
+  private int lastKeyGroup = -1;
+  private long lastOffset;
+  private long entries;
+  private int sectionEntries;
+  private long offset;
+
+  /** Makes the directory and the file. */
+  CellFileWriter(Path directory) throws IOException {
+    this.directory = directory;
+    this.file = directory.resolve(HeapCellsFormat.FILE);
+    Files.createDirectories(directory);
+    this.out = Files.newOutputStream(file);
+    boolean done = false;
+    try {
+      writeHeader();
+      done = true;
+    } finally {
+      if (!done) {
+        out.close();
+      }
+    }
+  }
+
+  private void writeHeader() throws IOException {
+    header.writeLong(HeapCellsFormat.MAGIC);
+    header.writeShort(HeapCellsFormat.VERSION);
+    header.writeShort(0);
+    header.writeInt(checksum(header.length()));
+    write(header);
+  }
+
+  /** Writes one cell, which stands behind all those before. */
+  void write(Cell cell, @Nullable Object[] contents) throws IOException {
+    CellCursor cursor = CellCursor.over(cell.prefix, contents, new byte[0]);
+    if (cell.keyGroup != lastKeyGroup) {
+      index.writeVarInt(cell.keyGroup - Math.max(0, lastKeyGroup));
+      index.writeVarLong(offset - lastOffset);
+      lastKeyGroup = cell.keyGroup;
+      lastOffset = offset;
+      keyGroups++;
+    }
+    while (cursor.next()) {
+      add(cursor, cell.prefix.length);
+      if (payload.length() >= HeapCellsFormat.SECTION_BYTES) {
+        endSection(cell);
+      }
+    }
+    endSection(cell);
+  }
+
+  private void add(CellCursor cursor, int prefixLength) {
+    byte[] key = cursor.key().array();
+    int keyLength = cursor.key().length();
+    int shared = 0;
+    if (sectionEntries > 0) {
+      int differs =
+          Arrays.mismatch(key, prefixLength, keyLength, lastKey.array(), 0, lastKey.length());
+      // Keys differ, and a greater one is never a prefix of the one before.
+      shared = Math.max(0, differs);
+    }
+    int restAt = prefixLength + shared;
+    payload.writeVarInt(shared);
+    payload.writeVarInt(keyLength - restAt);
+    payload.writeVarInt(cursor.valueLength());
+    payload.writeBytes(key, restAt, keyLength - restAt);
+    payload.writeBytes(cursor.valueArray(), cursor.valueOffset(), cursor.valueLength());
+    lastKey.setLength(shared);
+    lastKey.writeBytes(key, restAt, keyLength - restAt);
+    sectionEntries++;
+  }
+
+  private void endSection(Cell cell) throws IOException {
+    if (sectionEntries == 0) {
+      return;
+    }
+    header.clear();
+    header.writeShort(cell.keyGroup);
+    header.writeInt(cell.stateId);
+    header.writeInt(sectionEntries);
+    header.writeInt(payload.length());
+    crc.reset();
+    crc.update(header.array(), 0, header.length());
+    crc.update(payload.array(), 0, payload.length());
+    header.writeInt((int) crc.getValue());
+    write(header);
+    write(payload);
+    entries += sectionEntries;
+    sectionEntries = 0;
+    payload.clear();
+    if (payload.array().length > 16 * HeapCellsFormat.SECTION_BYTES) {
+      // One huge value must not stay for the rest of the file.
+      payload = new ByteWriter(2 * HeapCellsFormat.SECTION_BYTES);
+    }
+  }
+
+  /** Writes the footer and closes the file. */
+  TableCut finish() throws IOException {
+    long footerOffset = offset;
+    ByteWriter footer = payload;
+    footer.clear();
+    footer.writeVarLong(entries);
+    footer.writeVarInt(keyGroups);
+    footer.writeBytes(index.array(), 0, index.length());
+    header.clear();
+    header.writeLong(footerOffset);
+    header.writeInt(footer.length());
+    crc.reset();
+    crc.update(footer.array(), 0, footer.length());
+    crc.update(header.array(), 0, header.length());
+    header.writeInt((int) crc.getValue());
+    header.writeLong(HeapCellsFormat.MAGIC);
+    write(footer);
+    write(header);
+    close();
+    return new TableCut(
+        directory, List.of(new TableCut.File(HeapCellsFormat.FILE, file, offset, false)));
+  }
+
+  private int checksum(int length) {
+    crc.reset();
+    crc.update(header.array(), 0, length);
+    return (int) crc.getValue();
+  }
+
+  private void write(ByteWriter bytes) throws IOException {
+    out.write(bytes.array(), 0, bytes.length());
+    offset += bytes.length();
+  }
+
+  @Override
+  public void close() throws IOException {
+    out.close();
+  }
+}

@@ -1,0 +1,185 @@
+package io.alluvium.internal.heap;
+
+import io.alluvium.StateBackendException;
+import io.alluvium.spi.Execution;
+import io.alluvium.spi.TableCut;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.IntFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A cut in progress. {@link #advance} is confined to the task thread, writing to a background
+ * thread; what they share is guarded by {@code this}, not held across I/O.
+ */
+final class HeapCut {
+
+  /*
+   * The task thread only pins cells, a few at a time: constant work per cell, whatever its size. A background thread
+   * sorts a pinned cell, writes it and lets go of it. While a cell is pinned, its rows are replaced instead of changed
+   * in place, so that the memory that a cut costs is that of the rows changed in the cells in flight. Cells are pinned
+   * at different moments: the file is fuzzy, and replay from the position mends it.
+   */
+
+  /** No further cell is pinned while this many rows wait to be written. */
+  private static final int ROWS_IN_FLIGHT = 64 << 10;
+
+  private record Pinned(Cell cell, int rows, @Nullable Object[] contents) {}
+
+  private final Path directory;
+  private final Execution execution;
+  private final CompletableFuture<TableCut> done = new CompletableFuture<>();
+
+  // Of the task thread.
+  private final int toKeyGroup;
+  private final IntFunction<KeyGroupCells> keyGroups;
+  private int nextKeyGroup;
+  private final ArrayDeque<Cell> cells = new ArrayDeque<>();
+
+  // Guarded by this.
+  private final ArrayDeque<Pinned> queue = new ArrayDeque<>();
+  private long rowsInFlight;
+  private boolean allPinned;
+  private boolean writing;
+
+  // Of the background thread that writes, one at a time.
+  private @Nullable CellFileWriter writer;
+
+  /**
+   * @param keyGroups the cells of a key group in {@code [fromKeyGroup, toKeyGroup)}
+   */
+  HeapCut(
+      Path directory,
+      Execution execution,
+      int fromKeyGroup,
+      int toKeyGroup,
+      IntFunction<KeyGroupCells> keyGroups) {
+    this.directory = directory;
+    this.execution = execution;
+    this.nextKeyGroup = fromKeyGroup;
+    this.toKeyGroup = toKeyGroup;
+    this.keyGroups = keyGroups;
+  }
+
+  CompletableFuture<TableCut> done() {
+    return done;
+  }
+
+  /** Pins what there is room for, and sees to it that somebody writes it. */
+  void advance() {
+    if (done.isDone()) {
+      return;
+    }
+    boolean start;
+    synchronized (this) {
+      while (!allPinned && rowsInFlight < ROWS_IN_FLIGHT) {
+        Cell next = nextCell();
+        if (next == null) {
+          allPinned = true;
+        } else {
+          rowsInFlight += next.rows();
+          queue.add(new Pinned(next, next.rows(), next.pinAll()));
+        }
+      }
+      start = !writing && (allPinned || !queue.isEmpty());
+      writing |= start;
+    }
+    if (start) {
+      try {
+        execution.materializations().execute(this::write);
+      } catch (RuntimeException e) {
+        fail(StateBackendException.unavailable("a cut of the heap table cannot be written", e));
+      }
+    }
+  }
+
+  private @Nullable Cell nextCell() {
+    while (cells.isEmpty() && nextKeyGroup < toKeyGroup) {
+      cells.addAll(keyGroups.apply(nextKeyGroup++).inOrder());
+    }
+    return cells.poll();
+  }
+
+  private void write() {
+    try {
+      CellFileWriter to = writer;
+      if (to == null) {
+        to = new CellFileWriter(directory);
+        writer = to;
+      }
+      Step step = writeNext(to);
+      while (step == Step.MORE) {
+        step = writeNext(to);
+      }
+      if (step == Step.FINISH) {
+        done.complete(to.finish());
+      } else if (done.isDone()) {
+        to.close();
+      }
+    } catch (IOException e) {
+      abandon(
+          StateBackendException.unavailable(
+              "cannot write the table file of a cut to '" + directory + "': " + e.getMessage(), e));
+    } catch (RuntimeException e) {
+      abandon(e);
+    }
+  }
+
+  private enum Step {
+    MORE,
+    /** Nothing to write now; `advance` starts the writing again. */
+    PAUSE,
+    FINISH
+  }
+
+  private Step writeNext(CellFileWriter to) throws IOException {
+    Pinned next;
+    synchronized (this) {
+      if (done.isDone()) {
+        return Step.PAUSE;
+      }
+      next = queue.poll();
+      if (next == null) {
+        writing = allPinned;
+        return allPinned ? Step.FINISH : Step.PAUSE;
+      }
+    }
+    try {
+      to.write(next.cell, next.contents);
+    } finally {
+      next.cell.unpin();
+      synchronized (this) {
+        rowsInFlight -= next.rows;
+      }
+    }
+    return Step.MORE;
+  }
+
+  private void abandon(RuntimeException e) {
+    CellFileWriter open = writer;
+    if (open != null) {
+      try {
+        open.close();
+      } catch (IOException suppressed) {
+        e.addSuppressed(suppressed);
+      }
+    }
+    fail(e);
+  }
+
+  /** Ends the cut; what was written is left to whoever asked for it. Any thread. */
+  void fail(RuntimeException e) {
+    List<Pinned> left;
+    synchronized (this) {
+      left = new ArrayList<>(queue);
+      queue.clear();
+      allPinned = true;
+    }
+    left.forEach(each -> each.cell.unpin());
+    done.completeExceptionally(e);
+  }
+}
