@@ -48,10 +48,11 @@ final class HeapTable implements Table {
   public boolean get(byte[] key, int keyLength, ByteWriter into) {
     checkOpen();
     KeyGroupCells group = group(key, 0);
-    if (KeyLayout.rowLength(key, 0, keyLength) > keyLength) {
+    int rowLength = KeyLayout.rowLength(key, 0, keyLength);
+    if (rowLength > keyLength) {
       return false;
     }
-    Cell cell = group.find(locate(place, key, 0, keyLength));
+    Cell cell = group.find(locate(place, key, 0, keyLength, rowLength));
     return cell != null && cell.get(place, into);
   }
 
@@ -94,6 +95,10 @@ final class HeapTable implements Table {
       throw StateBackendException.internal(
           "a key of " + length + " bytes ends before its namespace does");
     }
+    return locate(at, key, offset, length, rowLength);
+  }
+
+  private static int locate(Cell.Place at, byte[] key, int offset, int length, int rowLength) {
     at.array = key;
     at.rowTo = offset + rowLength;
     at.keyTo = offset + length;
