@@ -60,8 +60,8 @@ final class ProcessParts implements AutoCloseable {
       opened.push(this::closeTables);
       // Its threads stop before what they work on is closed.
       execution = components.execution().orElseGet(this::threads);
-      catalog = new SlotCatalog(
-              store, execution, random, metrics, CatalogSettings.of(configuration));
+      catalog =
+          new SlotCatalog(store, execution, random, metrics, CatalogSettings.of(configuration));
       opened.push(catalog::close);
       log =
           providers

@@ -231,7 +231,9 @@ final class SubtaskBackend<K> implements KeyedBackend<K> {
     forgetIfGone();
   }
 
-  /** Nothing is live any more once it is closed and no verdict on a checkpoint of its is awaited. */
+  /**
+   * Nothing is live any more once it is closed and no verdict on a checkpoint of its is awaited.
+   */
   private void forgetIfGone() {
     LiveRegistration registration = live;
     if (closed && registration != null && parts.pending.isEmpty()) {
