@@ -32,7 +32,9 @@ class EmbeddingTest {
   @CsvSource({
     "rocksdb, true, 20ms",
     "rocksdb, true, 0",
-    "rocksdb, false, 0"
+    "rocksdb, false, 0",
+    "heap, true, 20ms",
+    "heap, false, 0"
   })
   void restart_afterCheckpoints_givesTheStateOfTheLastOne(
       String table, String changelog, String interval) {
