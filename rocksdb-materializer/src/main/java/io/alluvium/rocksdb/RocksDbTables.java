@@ -101,6 +101,8 @@ final class RocksDbTables implements TableProvider.Tables {
         database.close();
         throw e;
       }
+    } catch (IOException e) {
+      throw RocksDbFailures.of(e, "read a restored table", part.directory());
     } finally {
       guard.exit();
     }
@@ -168,8 +170,12 @@ final class RocksDbTables implements TableProvider.Tables {
     return live.get();
   }
 
-  SharedMemory memory() {
-    return memory;
+  Natives natives() {
+    return natives;
+  }
+
+  DbSettings settings() {
+    return settings;
   }
 
   @Override

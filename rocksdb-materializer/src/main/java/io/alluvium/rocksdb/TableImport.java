@@ -27,13 +27,12 @@ import org.rocksdb.RocksDBException;
  * the sources' sequence numbers have nothing to do with each other, so that a file or range
  * tombstone of one that reached into another's keys would hide or reveal wrong entries.
  *
- * <p>RocksDB's own check of that is not relied upon: it compares the greatest first key of a
- * source's files with the least last key of the next one's. Here the bounds of all files, range
- * tombstones included, are compared. They go beyond the source's own key groups after a clip whose
- * remains were not compacted yet, and into another source's when both were clipped out of one
- * parent, or out of each other's (1 -> 2 -> 1). Then the part outside is compacted first, which
- * rewrites only the files on the border and drops the tombstone. What still overlaps is read entry
- * by entry.
+ * <p>RocksDB's own check of that is not relied upon: there are versions that compare the greatest
+ * first key of a source's files with the least last key of the next source's. Here the bounds of
+ * all files, range tombstones included, are compared. They go beyond the source's own key groups
+ * after a clip whose remains were not compacted yet, and into another source's when both come from
+ * one parent (1 -> 2 -> 1). Then the part outside is compacted first, which rewrites only the files
+ * on the border and drops the tombstone. What still overlaps is read entry by entry.
  */
 final class TableImport {
 

@@ -7,6 +7,7 @@ import io.alluvium.spi.KeyLayout;
 import io.alluvium.spi.TablePart;
 import io.alluvium.spi.TableScan;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -115,10 +116,20 @@ final class TableRestore {
   }
 
   /** Without this, RocksDB would make a new database where one is missing. */
-  static void checkHoldsTable(TablePart part) {
-    if (!Files.exists(part.directory().resolve("CURRENT"))) {
+  static void checkHoldsTable(TablePart part) throws IOException {
+    Path current = part.directory().resolve("CURRENT");
+    if (!Files.exists(current)) {
       throw StateBackendException.corrupt(
           "the restored table in '" + part.directory() + "' has no file CURRENT");
+    }
+    String manifest = Files.readString(current, StandardCharsets.ISO_8859_1).strip();
+    if (!manifest.matches("MANIFEST-[0-9]+") || !Files.exists(part.directory().resolve(manifest))) {
+      throw StateBackendException.corrupt(
+          "the restored table in '"
+              + part.directory()
+              + "' has no file '"
+              + manifest
+              + "', which its file CURRENT names");
     }
   }
 
