@@ -19,8 +19,11 @@ import org.rocksdb.WriteBatch;
  */
 final class BulkApply {
 
-  /** Below this, writing files costs more than it saves: measured, one file takes some 5 ms. */
-  static final long INGEST_FROM_BYTES = 4 << 20;
+  /**
+   * From here on files are the faster way. Measured: a file costs 10 to 30 ms to make durable and
+   * take over, sorted batches of some 10 MB go into a write buffer in the same time.
+   */
+  static final long INGEST_FROM_BYTES = 8 << 20;
 
   private final Database database;
   private final Natives natives;

@@ -19,6 +19,7 @@ import org.rocksdb.RocksDBException;
 final class Cuts {
 
   private static final String IMMUTABLE_SUFFIX = ".sst";
+  private static final String OPTIONS_PREFIX = "OPTIONS-";
 
   private Cuts() {}
 
@@ -48,14 +49,17 @@ final class Cuts {
     }
   }
 
-  /** RocksDB 11 leaves an empty log file, which nobody needs. */
+  /**
+   * What a restore needs. RocksDB 11 leaves an empty log file; an OPTIONS file is never read,
+   * because the configuration decides, and would be one more blob for each checkpoint.
+   */
   private static List<TableCut.File> files(Path directory) throws IOException {
     List<TableCut.File> files = new ArrayList<>();
     try (Stream<Path> entries = Files.list(directory)) {
       for (Path path : entries.sorted(Comparator.comparing(Path::getFileName)).toList()) {
         long sizeBytes = Files.size(path);
-        if (sizeBytes > 0) {
-          String name = path.getFileName().toString();
+        String name = path.getFileName().toString();
+        if (sizeBytes > 0 && !name.startsWith(OPTIONS_PREFIX)) {
           files.add(new TableCut.File(name, path, sizeBytes, name.endsWith(IMMUTABLE_SUFFIX)));
         }
       }

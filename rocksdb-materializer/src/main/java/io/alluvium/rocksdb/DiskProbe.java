@@ -32,10 +32,14 @@ final class DiskProbe {
     this.execution = execution;
   }
 
-  /** Looks at the disk under an existing directory, the first time that it is called. */
-  void check(Path directory) {
+  /**
+   * Looks at the disk under an existing directory, the first time that it is called.
+   *
+   * @return whether it found the disk too slow, and said so
+   */
+  boolean check(Path directory) {
     if (!done.compareAndSet(false, true)) {
-      return;
+      return false;
     }
     try {
       long nanos = measure(directory);
@@ -48,6 +52,7 @@ final class DiskProbe {
             nanos / 1_000_000,
             RocksDbOptions.MEMORY.key());
       }
+      return nanos > SLOW_NANOS;
     } catch (IOException e) {
       throw RocksDbFailures.of(e, "write a file", directory);
     }

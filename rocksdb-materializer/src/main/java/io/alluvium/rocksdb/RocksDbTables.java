@@ -63,7 +63,7 @@ final class RocksDbTables implements TableProvider.Tables {
             "the directory '" + directory + "' of a table must be empty, but holds one already");
       }
       Files.createDirectories(directory);
-      diskProbe.check(directory);
+      boolean unused = diskProbe.check(directory);
       Natives tableNatives = natives.sibling();
       Database database =
           new TableRestore(settings, directory, keyGroups).open(parts, foreign, tableNatives);

@@ -141,10 +141,12 @@ final class RescaleTest {
     if (random.nextInt(3) == 0) {
       List<Change> bulk = new ArrayList<>();
       for (int i = 0; i < 3_000; i++) {
-        bulk.add(change(subtask.keyGroups, random, 4_000));
+        bulk.add(change(subtask.keyGroups, random, 14_000));
       }
       bulk.forEach(model::apply);
-      subtask.table.apply(new CoalescedChanges(bulk));
+      CoalescedChanges sorted = new CoalescedChanges(bulk);
+      assertThat(sorted.sizeBytes()).isGreaterThan(BulkApply.INGEST_FROM_BYTES);
+      subtask.table.apply(sorted);
     }
   }
 

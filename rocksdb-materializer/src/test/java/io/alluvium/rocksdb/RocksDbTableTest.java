@@ -131,7 +131,7 @@ final class RocksDbTableTest {
             new Change(0, Operation.DELETE_RANGE, TestTables.state(keyGroup, 1), new byte[0]));
       }
       for (int i = 0; i < 6_000; i += 2) {
-        byte[] value = new byte[2_000];
+        byte[] value = new byte[4_000];
         random.nextBytes(value);
         Operation operation =
             i % 10 == 0 ? Operation.DELETE : i % 10 == 2 ? Operation.MERGE : Operation.PUT;
@@ -166,7 +166,7 @@ final class RocksDbTableTest {
       Random random = new Random(4);
       List<Change> bulk = new ArrayList<>();
       for (int i = 0; i < 3_000; i++) {
-        byte[] value = new byte[2_000];
+        byte[] value = new byte[3_000];
         random.nextBytes(value);
         byte[] key = TestTables.key(i % 16, 1, "k" + i);
         table.put(key, key.length, value, 200);
