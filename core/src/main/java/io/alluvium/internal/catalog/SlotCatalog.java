@@ -6,6 +6,7 @@ import io.alluvium.CheckpointHandle;
 import io.alluvium.RestoreMode;
 import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
+import io.alluvium.spi.BlobInfo;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.BlobNames;
 import io.alluvium.spi.BlobStore;
@@ -16,6 +17,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.NavigableMap;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -108,7 +110,7 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
     Ownership.Owner owner =
         new TakeoverProtocol(slots, retrier, execution, random, settings.libraryVersion())
             .run(job, slotIndex);
-    Newest newest = newestBelow(owner.takeoverSlot(), slotIndex);
+    Newest newest = newestBelow(owner.takeoverSlot(), owner, slotIndex);
     if (newest.manifest().isEmpty() && newest.skipped().isPresent()) {
       throw StateBackendException.of(
           Kind.CORRUPT,
@@ -140,7 +142,7 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
   private record Newest(
       Optional<SlotRecord.Manifest> manifest, Optional<StateBackendException> skipped) {}
 
-  private Newest newestBelow(long limit, SlotIndex slotIndex) {
+  private Newest newestBelow(long limit, Ownership.Owner owner, SlotIndex slotIndex) {
     Optional<StateBackendException> skipped = Optional.empty();
     for (long slot : slotIndex.below(limit).descendingSet()) {
       if (slotIndex.isTakeover(slot)) {
@@ -156,9 +158,27 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
       } else if (read instanceof SlotRead.Found found
           && found.slot() instanceof SlotRecord.Manifest manifest) {
         return new Newest(Optional.of(manifest), skipped);
+      } else if (read instanceof SlotRead.Missing) {
+        checkStillGreatest(owner);
       }
     }
     return new Newest(Optional.empty(), skipped);
+  }
+
+  /** The newest checkpoint is deleted only by an owner that has stored a newer one. */
+  private void checkStillGreatest(Ownership.Owner owner) {
+    NavigableMap<Long, BlobInfo> listing = retrier.call(slots::list);
+    long greatest = listing.isEmpty() ? 0 : listing.lastKey();
+    if (greatest > owner.takeoverSlot()) {
+      throw StateBackendException.fenced(
+          "job '"
+              + owner.job()
+              + "' in '"
+              + slots.uri()
+              + "' was taken over by another process while this one looked for its newest checkpoint: '"
+              + SlotNames.of(greatest)
+              + "' is the greatest slot now; this process must stop");
+    }
   }
 
   private void checkMaySkip(StateBackendException problem) {
@@ -213,7 +233,8 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
       return Optional.empty();
     }
     ownership.damaged(damaged);
-    Optional<SlotRecord.Manifest> older = newestBelow(damaged.slot(), slotIndex()).manifest();
+    Optional<SlotRecord.Manifest> older =
+        newestBelow(damaged.slot(), ownership.owner(), slotIndex()).manifest();
     older.ifPresent(ownership::fellBackTo);
     LOG.warn(
         "Checkpoint {} is damaged; falling back to {}, sinks may have committed what lies between",
