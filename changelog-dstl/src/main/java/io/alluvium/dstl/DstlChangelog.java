@@ -1,6 +1,5 @@
 package io.alluvium.dstl;
 
-import io.alluvium.KeyGroupRange;
 import io.alluvium.StateBackendException;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.BlockRef;
@@ -13,6 +12,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -49,6 +49,7 @@ final class DstlChangelog implements Changelog {
 
   private final Uploader uploader;
   private final BlockLedger ledger;
+  private final Consumer<DstlChangelog> whenClosed;
   private final int firstKeyGroup;
   private final int keyGroups;
 
@@ -63,11 +64,17 @@ final class DstlChangelog implements Changelog {
   private long bytesBefore;
   private volatile boolean closed;
 
-  DstlChangelog(Uploader uploader, long id, KeyGroupRange keyGroups, long startSqn) {
+  /**
+   * @param ledger its own, empty
+   * @param whenClosed told once
+   */
+  DstlChangelog(
+      Uploader uploader, BlockLedger ledger, long startSqn, Consumer<DstlChangelog> whenClosed) {
     this.uploader = uploader;
-    this.ledger = new BlockLedger(id, keyGroups, startSqn);
-    this.firstKeyGroup = keyGroups.from();
-    this.keyGroups = keyGroups.size();
+    this.ledger = ledger;
+    this.whenClosed = whenClosed;
+    this.firstKeyGroup = ledger.keyGroups().from();
+    this.keyGroups = ledger.keyGroups().size();
     this.next = startSqn;
     this.blockStart = startSqn;
     uploader.open(ledger);
@@ -242,6 +249,7 @@ final class DstlChangelog implements Changelog {
     uploader.close(ledger);
     limit = 0;
     forgetActive();
+    whenClosed.accept(this);
   }
 
   private void forgetActive() {

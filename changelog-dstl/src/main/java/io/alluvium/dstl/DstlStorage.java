@@ -9,7 +9,9 @@ import io.alluvium.spi.Changelog;
 import io.alluvium.spi.ChangelogStorage;
 import io.alluvium.spi.Execution;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 
 /** The log of a process: its uploader and its reader. Thread-safe. */
 final class DstlStorage implements ChangelogStorage {
@@ -17,6 +19,7 @@ final class DstlStorage implements ChangelogStorage {
   private final Execution execution;
   private final Uploader uploader;
   private final BlockReader reader;
+  private final Set<DstlChangelog> open = ConcurrentHashMap.newKeySet();
 
   DstlStorage(Execution execution, Uploader uploader) {
     this.execution = execution;
@@ -26,7 +29,11 @@ final class DstlStorage implements ChangelogStorage {
 
   @Override
   public Changelog open(long id, KeyGroupRange keyGroups, long startSqn) {
-    return new DstlChangelog(uploader, id, keyGroups, startSqn);
+    DstlChangelog changelog =
+        new DstlChangelog(
+            uploader, new BlockLedger(id, keyGroups, startSqn), startSqn, open::remove);
+    open.add(changelog);
+    return changelog;
   }
 
   @Override
@@ -54,6 +61,7 @@ final class DstlStorage implements ChangelogStorage {
   @Override
   public void close() {
     uploader.close();
+    open.forEach(DstlChangelog::close);
   }
 
   /** What the buffers and bytes in flight are accounted in, for tests. */

@@ -22,12 +22,15 @@ final class SegmentUpload {
   /*
    * 1. Name and bytes are fixed before the first attempt and are the same in each: an attempt whose outcome is unknown
    *    (it failed, or it has not returned in time) is simply made again.
-   * 2. An attempt that has not returned in time goes on; at most two run at once. The first that succeeds decides.
+   * 2. An attempt that has not returned in time goes on; at most two run at once, so that a store that hangs does not
+   *    take every upload thread. The first that succeeds decides.
    * 3. Each failed attempt schedules exactly one next, for ever, until one succeeds or nobody needs any of the blocks.
    * 4. The buffers are released when the segment is stored, or given up, and no attempt runs any more (L6a).
    * No call of the store or of Execution is made under the lock: each may be a scheduling point of a simulation.
    */
   private static final int MAX_RUNNING = 2;
+
+  private static final String NO_ANSWER = "the store has not answered in time";
 
   private static final class Attempt {
     private boolean timedOut;
@@ -45,7 +48,6 @@ final class SegmentUpload {
 
   private int failures;
   private int running;
-  private boolean retryWhenReturned;
   private boolean stored;
   private boolean abandoned;
   private boolean settled;
@@ -179,10 +181,6 @@ final class SegmentUpload {
       } else if (!attempt.timedOut && !stored) {
         failed(String.valueOf(failure.getMessage()), failure, after);
       }
-      if (retryWhenReturned && !stored) {
-        retryWhenReturned = false;
-        after.add(() -> uploader.execution().uploads().execute(this::attempt));
-      }
       settle(after);
     }
     uploader.run(after);
@@ -195,7 +193,7 @@ final class SegmentUpload {
         return;
       }
       attempt.timedOut = true;
-      failed("the store has not answered in time", null, after);
+      failed(NO_ANSWER, null, after);
     }
     uploader.run(after);
   }
@@ -263,9 +261,20 @@ final class SegmentUpload {
       if (stored || giveUp(after)) {
         // Nothing is left to do.
       } else if (running >= MAX_RUNNING) {
-        retryWhenReturned = true;
+        after.add(() -> uploader.execution().downloads().execute(this::stuck));
       } else {
         after.add(() -> uploader.execution().uploads().execute(this::attempt));
+      }
+    }
+    uploader.run(after);
+  }
+
+  /** As many attempts as may run have not returned: the next one counts as failed unmade. */
+  private void stuck() {
+    List<Runnable> after = new ArrayList<>();
+    synchronized (lock) {
+      if (!stored && !abandoned) {
+        failed(NO_ANSWER, null, after);
       }
     }
     uploader.run(after);

@@ -1,0 +1,121 @@
+package io.alluvium.dstl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.alluvium.StateBackendException;
+import io.alluvium.StateBackendException.Kind;
+import io.alluvium.spi.Changelog;
+import io.alluvium.spi.Operation;
+import io.alluvium.testkit.blob.BlobOp;
+import io.alluvium.testkit.blob.FaultyBlobStore;
+import io.alluvium.testkit.blob.MapBlobStore;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** The task waits at the bound of the bytes in flight, and only there. */
+final class BackpressureTest {
+
+  private static final int PER_BLOCK = 6_553;
+  private static final String MICROS = "changelog.backpressure.micros";
+
+  private final StepExecution execution = new StepExecution();
+  private final FaultyBlobStore store = new FaultyBlobStore(new MapBlobStore());
+  private final Log log =
+      new Log(
+          store,
+          execution,
+          Map.of(
+              "dstl.dfs.upload.max-in-flight", "1 mb",
+              "dstl.dfs.preemptive-persist-threshold", "100 mb"));
+
+  @Test
+  void append_belowTheBound_neverWaits() {
+    Changelog changelog = log.open(1);
+    Log.fill(changelog, 3 * PER_BLOCK, 40);
+    assertThat(log.metrics.recorded(MICROS)).isEmpty();
+    assertThat(log.metrics.gauge("changelog.inflight.bytes"))
+        .isEqualTo(2L * BufferPool.ARRAY_BYTES);
+  }
+
+  @Test
+  void append_atTheBound_waitsUntilSomethingIsStored() {
+    Changelog changelog = log.open(1);
+    store.rule("fail before put data/* #1");
+    // Nobody has asked and the pre-emptive threshold is far: the wait itself sends everything off.
+    Log.fill(changelog, 5 * PER_BLOCK, 40);
+    assertThat(log.metrics.recorded(MICROS))
+        .singleElement()
+        .satisfies(micros -> assertThat(micros).isBetween(250_000L, 500_000L));
+    assertThat(store.count(BlobOp.PUT)).isEqualTo(2);
+    assertThat(changelog.durableUpTo()).isEqualTo(4 * PER_BLOCK);
+  }
+
+  @Test
+  void append_storeAwayForALongTime_holdsABoundedAmountOfMemory() {
+    Changelog changelog = log.open(1);
+    store.rule("fail before put data/* #1-40");
+    long most = 0;
+    for (int i = 0; i < 30; i++) {
+      Log.fill(changelog, PER_BLOCK, 40);
+      most = Math.max(most, log.storage.uploader().pool().heldBytes());
+    }
+    assertThat(most).isLessThanOrEqualTo((1L << 20) + 2 * BufferPool.ARRAY_BYTES);
+    assertThat(log.metrics.recorded(MICROS)).isNotEmpty();
+    execution.await(changelog.persist(0));
+    assertThat(changelog.durableUpTo()).isEqualTo(30 * PER_BLOCK);
+  }
+
+  @Test
+  void persist_atTheBound_neverWaits() {
+    Changelog changelog = log.open(1);
+    Log.fill(changelog, 4 * PER_BLOCK, 40);
+    changelog.seal();
+    long before = execution.nanoTime();
+    assertThat(changelog.persist(0)).isNotDone();
+    assertThat(execution.nanoTime()).isEqualTo(before);
+    execution.runTasks();
+    assertThat(changelog.durableUpTo()).isEqualTo(4 * PER_BLOCK);
+  }
+
+  @Test
+  void append_changeLargerThanTheBound_isStored() {
+    Changelog changelog = log.open(1);
+    byte[] key = {0, 1, 7, 0, 0};
+    byte[] value = new byte[3 << 20];
+    changelog.append(Operation.PUT, key, key.length, value, value.length);
+    Log.fill(changelog, 1, 40);
+    assertThat(execution.await(changelog.persist(0))).hasSize(2);
+    log.checkNothingHeldExceptActive(1);
+  }
+
+  @Test
+  void append_keyGroupOrLengthsImpossible_isRefusedAndLogsNothing() {
+    Changelog changelog = log.open(1);
+    byte[] key = {0, 8, 7, 0, 0};
+    for (int keyLength : new int[] {5, 1, 0, -1}) {
+      assertThatThrownBy(() -> changelog.append(Operation.PUT, key, keyLength, new byte[1], 1))
+          .isInstanceOfSatisfying(
+              StateBackendException.class, e -> assertThat(e.kind()).isEqualTo(Kind.INVALID));
+    }
+    byte[] huge = new byte[2];
+    assertThatThrownBy(() -> changelog.append(Operation.PUT, huge, 2, huge, Integer.MAX_VALUE))
+        .hasMessageContaining("must not exceed");
+    assertThat(changelog.nextSqn()).isZero();
+    assertThat(changelog.persist(0)).isCompletedWithValue(List.of());
+  }
+
+  @Test
+  void close_whileTheTaskWaits_letsItGo() {
+    Changelog changelog = log.open(1);
+    store.rule("fail before put data/*");
+    Object unused = execution.schedule(Duration.ofMinutes(1), changelog::close);
+    assertThatThrownBy(() -> Log.fill(changelog, 10 * PER_BLOCK, 40))
+        .isInstanceOfSatisfying(
+            StateBackendException.class, e -> assertThat(e.kind()).isEqualTo(Kind.CLOSED));
+    execution.pass(Duration.ofMinutes(1));
+    log.checkNothingHeld();
+  }
+}
