@@ -4,7 +4,11 @@ import io.alluvium.config.Option;
 import java.time.Duration;
 import java.util.List;
 
-/** The options of the durable short-term log, with their published names and defaults. */
+/**
+ * The options of the durable short-term log, with their published names and defaults. Where it
+ * stands and how many threads upload ({@code dstl.dfs.base-path}, {@code
+ * dstl.dfs.upload.num-threads}) are core's, which opens the store and owns the threads.
+ */
 final class DstlOptions {
 
   private static final Duration MILLISECOND = Duration.ofMillis(1);
@@ -45,14 +49,6 @@ final class DstlOptions {
           GB,
           "When this many bytes wait and a subtask has asked, they are stored at once. Also the"
               + " size up to which one segment is filled; more becomes several segments.");
-
-  static final Option<Integer> UPLOAD_THREADS =
-      Option.integer(
-          "dstl.dfs.upload.num-threads",
-          5,
-          1,
-          256,
-          "How many threads of the process encode and store changes.");
 
   static final Option<Long> MAX_IN_FLIGHT =
       Option.size(
@@ -108,7 +104,6 @@ final class DstlOptions {
           PREEMPTIVE_THRESHOLD,
           PERSIST_DELAY,
           PERSIST_SIZE_THRESHOLD,
-          UPLOAD_THREADS,
           MAX_IN_FLIGHT,
           TIMEOUT,
           MAX_ATTEMPTS,
