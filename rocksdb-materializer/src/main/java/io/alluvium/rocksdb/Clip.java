@@ -1,6 +1,7 @@
 package io.alluvium.rocksdb;
 
 import io.alluvium.KeyGroupRange;
+import java.util.Arrays;
 import java.util.List;
 import org.rocksdb.RocksDBException;
 
@@ -19,7 +20,7 @@ final class Clip {
 
   private static void remove(Database database, byte[] from, byte[] to, Natives natives)
       throws RocksDBException {
-    if (java.util.Arrays.equals(from, to) || !holdsKeys(database, from, to, natives)) {
+    if (Arrays.equals(from, to) || !holdsKeys(database, from, to, natives)) {
       return;
     }
     database.db().deleteFilesInRanges(database.data(), List.of(from, to), false);

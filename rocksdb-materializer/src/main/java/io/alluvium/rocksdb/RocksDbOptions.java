@@ -1,9 +1,11 @@
 package io.alluvium.rocksdb;
 
 import io.alluvium.config.Option;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import org.rocksdb.CompressionType;
 import org.rocksdb.InfoLogLevel;
@@ -108,7 +110,7 @@ final class RocksDbOptions {
       new Option<>(
           PREFIX + "compression.per.level",
           RocksDbOptions::parseCompression,
-          java.util.Optional.of("LZ4_COMPRESSION"),
+          Optional.of("LZ4_COMPRESSION"),
           false,
           "NO_COMPRESSION or LZ4_COMPRESSION for each level, separated by ';'",
           "Compression of the files, from the first level on; the last one given holds for all"
@@ -132,7 +134,11 @@ final class RocksDbOptions {
 
   static final Option<Integer> THREADS =
       Option.integer(
-          PREFIX + "thread.num", 2, 1, 256, "Flushes and compactions of a table at the same time.");
+          PREFIX + "thread.num",
+          2,
+          1,
+          256,
+          "Flushes and compactions at the same time; the threads are shared by all tables.");
 
   static final Option<Integer> OPEN_FILES =
       Option.integer(
@@ -154,7 +160,7 @@ final class RocksDbOptions {
       new Option<>(
           PREFIX + "log.level",
           RocksDbOptions::parseLogLevel,
-          java.util.Optional.of("WARN_LEVEL"),
+          Optional.of("WARN_LEVEL"),
           false,
           "one of " + String.join(", ", LogLevels.BY_NAME.keySet()),
           "What RocksDB writes to its own LOG file beside the table.");
@@ -212,7 +218,7 @@ final class RocksDbOptions {
   /** Only what both RocksDB lines that may read the files carry, and nothing slower than LZ4. */
   private static List<CompressionType> parseCompression(String text) {
     List<CompressionType> levels =
-        java.util.Arrays.stream(text.split(";", -1))
+        Arrays.stream(text.split(";", -1))
             .map(
                 level ->
                     switch (level.trim().toUpperCase(Locale.ROOT)) {

@@ -8,6 +8,7 @@ import io.alluvium.spi.Table;
 import io.alluvium.spi.TableCut;
 import io.alluvium.spi.TableScan;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -141,7 +142,7 @@ final class RocksDbTable implements Table {
   @Override
   public TableScan scan(byte[] prefix, int prefixLength) {
     guard.checkOpen();
-    byte[] from = java.util.Arrays.copyOf(prefix, prefixLength);
+    byte[] from = Arrays.copyOf(prefix, prefixLength);
     byte @Nullable [] to = KeyBounds.successor(prefix, prefixLength);
     RocksDbScan scan = new RocksDbScan(database, natives.sibling(), from, to, openScans::remove);
     openScans.add(scan);
