@@ -76,6 +76,7 @@ public final class Simulation implements AutoCloseable {
   private long timerOrder;
   private int maxSteps = 400_000;
   private boolean running;
+  private boolean settling;
   private @Nullable Actor last;
   private @Nullable Throwable failure;
 
@@ -142,6 +143,16 @@ public final class Simulation implements AutoCloseable {
       throw new AssertionError(failed + dump(), failed);
     }
     return foreground().isEmpty() ? End.DONE : End.HELD;
+  }
+
+  /**
+   * Lets everything happen that is under way, requests that come late included, without time
+   * passing.
+   */
+  public void settle() {
+    settling = true;
+    run();
+    settling = false;
   }
 
   private void waitForTheTurn() {
@@ -295,10 +306,10 @@ public final class Simulation implements AutoCloseable {
   private @Nullable Actor nextActor() {
     while (true) {
       List<Actor> foreground = foreground();
-      if (foreground.stream().allMatch(actor -> actor.held)) {
+      List<Actor> candidates = actors.stream().filter(Actor::canGoOn).toList();
+      if (settling ? candidates.isEmpty() : foreground.stream().allMatch(actor -> actor.held)) {
         return null;
       }
-      List<Actor> candidates = actors.stream().filter(Actor::canGoOn).toList();
       if (candidates.isEmpty() && timers.isEmpty()) {
         if (actors.stream().anyMatch(actor -> actor.held)) {
           return null;
@@ -313,7 +324,7 @@ public final class Simulation implements AutoCloseable {
       }
       List<String> names = new ArrayList<>();
       candidates.forEach(actor -> names.add(actor.process.name()));
-      if (!timers.isEmpty()) {
+      if (!timers.isEmpty() && !settling) {
         names.add(TIME);
       }
       int chosen = names.size() == 1 ? 0 : choices.next(names, candidates.indexOf(last));

@@ -1,0 +1,32 @@
+package io.alluvium.testkit.owner;
+
+import io.alluvium.Checkpoint;
+import io.alluvium.CheckpointCatalog;
+import io.alluvium.CheckpointHandle;
+import java.util.List;
+import java.util.Optional;
+
+/** The state of a job as its owner sees it. Confined to the owner's thread. */
+public interface OwnedState extends AutoCloseable {
+
+  CheckpointCatalog catalog();
+
+  /** Opens the state of a checkpoint, or an empty one. */
+  void restore(Optional<Checkpoint> checkpoint);
+
+  /** Takes in the next piece of the input. */
+  void apply(long offset);
+
+  /** How many pieces it took in, as far as the state itself can tell. */
+  long applied();
+
+  /** Takes a checkpoint and waits until it is durable. */
+  List<CheckpointHandle> checkpoint(long id);
+
+  void confirm(long id);
+
+  void abort(long id);
+
+  @Override
+  void close();
+}

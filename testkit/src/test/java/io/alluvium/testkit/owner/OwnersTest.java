@@ -1,0 +1,153 @@
+package io.alluvium.testkit.owner;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.alluvium.internal.catalog.CatalogSettings;
+import io.alluvium.spi.BlobStore;
+import io.alluvium.testkit.Seeds;
+import io.alluvium.testkit.blob.MapBlobStore;
+import io.alluvium.testkit.sim.Choices;
+import io.alluvium.testkit.sim.Explorer;
+import io.alluvium.testkit.sim.SimulatedBlobStore.Network;
+import io.alluvium.testkit.sim.SimulatedProcess;
+import io.alluvium.testkit.sim.Simulation;
+import java.time.Duration;
+import java.util.Random;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Owners, takers and zombies of one job against the real catalog (models m2 and m2x): after every
+ * step the newest manifest names no missing blob, no output is lost or doubled, what was rolled
+ * back is never committed, ids increase, and there is one owner at a time.
+ */
+final class OwnersTest {
+
+  private static final Network LOSSY = new Network(0.02, 0.05, 0.05);
+  private static final int SEEDS_PER_TEST = 25;
+  private static final int RUNS = Seeds.full() ? 100_000 : 3_000;
+
+  static Stream<Long> batches() {
+    return Seeds.of(12);
+  }
+
+  @ParameterizedTest
+  @MethodSource("batches")
+  void anyHistory_withKillsAndLostAnswers_keepsEveryInvariant(long batch) {
+    for (long seed = batch * SEEDS_PER_TEST; seed < (batch + 1) * SEEDS_PER_TEST; seed++) {
+      try {
+        randomHistory(seed);
+      } catch (AssertionError e) {
+        throw new AssertionError("seed " + seed + " (-Dseed=" + batch + "): " + e.getMessage(), e);
+      }
+    }
+  }
+
+  private static void randomHistory(long seed) {
+    Random random = new Random(seed);
+    int retained = 1 + random.nextInt(2);
+    long limit = 4L + random.nextInt(6);
+    try (Simulation simulation = Simulation.ofSeed(seed)) {
+      World world = new World(simulation, retained, limit);
+      int owners = 2 + random.nextInt(4);
+      for (int i = 0; i < owners; i++) {
+        SimulatedProcess process = world.owner(random.nextInt(3) == 0 ? Network.RELIABLE : LOSSY);
+        if (random.nextInt(3) == 0) {
+          killSoon(simulation, process, Duration.ofMillis(random.nextInt(2_000)));
+        }
+      }
+      simulation.run();
+      simulation.settle();
+      world.finish();
+    }
+  }
+
+  private static void killSoon(Simulation simulation, SimulatedProcess victim, Duration after) {
+    SimulatedProcess killer = simulation.process("killer of " + victim.name());
+    killer.spawn(
+        "main",
+        () -> {
+          killer.execution().sleep(after);
+          victim.kill();
+        });
+  }
+
+  @Test
+  void twoOwners_everyOrderWithTwoPreemptions_keepsEveryInvariant() {
+    explore(new Explorer.Bounds(2, 0, RUNS), 2, Network.RELIABLE);
+  }
+
+  @Test
+  void twoOwners_oneLostAnswerOrLateRequest_keepsEveryInvariant() {
+    explore(new Explorer.Bounds(1, 1, RUNS), 2, new Network(1e-9, 1e-9, 1e-9));
+  }
+
+  @Test
+  void threeOwners_oneStall_keepsEveryInvariant() {
+    explore(new Explorer.Bounds(1, 0, RUNS), 3, Network.RELIABLE);
+  }
+
+  private static void explore(Explorer.Bounds bounds, int owners, Network network) {
+    Explorer.Outcome outcome =
+        Explorer.explore(
+            bounds,
+            simulation -> {
+              World world = new World(simulation, 1, 2);
+              for (int i = 0; i < owners; i++) {
+                world.owner(network);
+              }
+              simulation.run();
+              simulation.settle();
+              world.finish();
+            });
+    assertThat(outcome.runs()).isGreaterThan(100);
+    System.getLogger("owners").log(System.Logger.Level.INFO, bounds + " " + outcome);
+  }
+
+  /** One store, one sink, and owners that come one after the other or at once. */
+  private static final class World {
+    private final Simulation simulation;
+    private final MapBlobStore blobs = new MapBlobStore();
+    private final Sink sink = new Sink();
+    private final Chain chain = new Chain(blobs, sink);
+    private final CatalogSettings settings;
+    private final long limit;
+    private int owners;
+
+    private World(Simulation simulation, int retained, long limit) {
+      this.simulation = simulation;
+      this.settings = new CatalogSettings(retained, false, Duration.ofSeconds(2), "test");
+      this.limit = limit;
+      simulation.invariant(chain::check);
+    }
+
+    private SimulatedProcess owner(Network network) {
+      int number = ++owners;
+      SimulatedProcess process = simulation.process("P" + number);
+      Choices choices = simulation.choices();
+      BlobStore store = process.store(blobs, network);
+      process.spawn(
+          "main",
+          () -> {
+            CatalogState state = new CatalogState(process, store, settings, new Random(number));
+            new Owner(process, state, sink, chain, choices, limit).run();
+          });
+      return process;
+    }
+
+    /** An owner whom nobody disturbs finishes the job, and leaves nothing behind. */
+    private void finish() {
+      owner(Network.RELIABLE);
+      simulation.run();
+      assertThat(chain.newestOffset()).isEqualTo(limit);
+      for (long offset = 1; offset <= limit; offset++) {
+        assertThat(sink.isCommitted(offset)).isTrue();
+      }
+      assertThat(blobs.content().keySet())
+          .filteredOn(name -> name.startsWith("data/"))
+          .containsExactlyInAnyOrderElementsOf(chain.needed());
+    }
+  }
+}
