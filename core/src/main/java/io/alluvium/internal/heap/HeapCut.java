@@ -108,6 +108,9 @@ final class HeapCut {
     try {
       CellFileWriter to = writer;
       if (to == null) {
+        if (done.isDone()) {
+          return;
+        }
         to = new CellFileWriter(directory);
         writer = to;
       }
