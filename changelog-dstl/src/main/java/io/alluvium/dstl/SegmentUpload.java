@@ -131,13 +131,16 @@ final class SegmentUpload {
   /** Fixes name and bytes; later attempts find them fixed. */
   private BlobName prepare() {
     List<Block> parts;
+    BlobName fresh;
     synchronized (lock) {
-      if (name != null) {
-        return name;
+      // Under the lock of the live set: a collection finds the name in it as soon as it was given.
+      fresh = name == null ? uploader.names().next(BlobName.Kind.LOG) : name;
+      name = fresh;
+      if (!content.isEmpty()) {
+        return fresh;
       }
       parts = blocks;
     }
-    BlobName fresh = uploader.names().next(BlobName.Kind.LOG);
     List<ByteBuffer> bytes = new ArrayList<>(parts.size() + 2);
     List<SegmentFormat.Entry> entries = new ArrayList<>(parts.size());
     List<BlockRef> places = new ArrayList<>(parts.size());
@@ -156,7 +159,6 @@ final class SegmentUpload {
     byte[] end = SegmentFormat.footerAndTail(entries, offset);
     bytes.add(ByteBuffer.wrap(end));
     synchronized (lock) {
-      name = fresh;
       content = List.copyOf(bytes);
       refs = List.copyOf(places);
       sizeBytes = offset + end.length;
