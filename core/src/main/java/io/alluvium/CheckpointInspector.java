@@ -41,7 +41,7 @@ public interface CheckpointInspector {
    * @param problems what is wrong, one sentence each that names blob, offset, expected and found;
    *     empty when all is sound
    * @param orphans names of blobs that no manifest reaches and that carry no checksum of their own,
-   *     so that nothing can vouch for them; no damage, a collection removes them
+   *     so that nothing can vouch for them; no damage, and nothing that a restore would read
    */
   record Verification(List<String> problems, List<String> orphans) {
     public Verification {

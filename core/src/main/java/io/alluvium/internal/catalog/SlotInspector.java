@@ -1,0 +1,180 @@
+package io.alluvium.internal.catalog;
+
+import io.alluvium.CheckpointInspector;
+import io.alluvium.StateBackendException;
+import io.alluvium.StateBackendException.Kind;
+import io.alluvium.spi.BlobInfo;
+import io.alluvium.spi.BlobName;
+import io.alluvium.spi.BlobStore;
+import io.alluvium.spi.Execution;
+import io.alluvium.spi.Incarnation;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.BiFunction;
+import java.util.function.ObjLongConsumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Looks at a chain from outside. Thread-safe; calls block on the store. For whoever wires a process
+ * together: {@code verifySegment} is {@code ChangelogStorage::verify} of the configured storage.
+ */
+public final class SlotInspector implements CheckpointInspector {
+
+  private static final Logger LOG = LoggerFactory.getLogger(SlotInspector.class);
+
+  /** How often the chain is read again because its owner deleted a slot meanwhile. */
+  private static final int MAX_READS = 20;
+
+  private final BlobStore store;
+  private final SlotStore slots;
+  private final Execution execution;
+  private final BiFunction<BlobStore, BlobName, List<String>> verifySegment;
+
+  public SlotInspector(
+      BlobStore store,
+      Execution execution,
+      BiFunction<BlobStore, BlobName, List<String>> verifySegment) {
+    this.store = store;
+    this.slots = new SlotStore(store);
+    this.execution = execution;
+    this.verifySegment = verifySegment;
+  }
+
+  @Override
+  public List<Entry> list() {
+    ChainView chain = ChainView.read(slots);
+    List<Entry> entries = new ArrayList<>();
+    chain
+        .blobs()
+        .forEach(
+            (slot, blob) -> {
+              Optional<String> problem =
+                  Optional.ofNullable(chain.damaged().get(slot)).map(SlotInspector::message);
+              if (problem.isPresent() || chain.manifests().containsKey(slot)) {
+                entries.add(
+                    new Entry(
+                        blob.name(),
+                        blob.sizeBytes(),
+                        Optional.ofNullable(chain.manifests().get(slot)),
+                        problem));
+              }
+            });
+    return entries;
+  }
+
+  private static String message(StateBackendException e) {
+    return String.valueOf(e.getMessage());
+  }
+
+  @Override
+  public Verification verify(long checkpointId, ObjLongConsumer<String> progress) {
+    return new CheckpointVerifier(store, slots, verifySegment, progress).verify(checkpointId);
+  }
+
+  /*
+   * Blobs are listed before the chain is read. A blob of the owner that is not reachable may be about to be named by its
+   * next manifest, so the owner's are spared while it may be running. Whatever an older incarnation left is needed only
+   * if the newest manifest reaches it: the owner restored from that one or from one before it, and names nothing of
+   * others besides. The chain is read again when a slot was gone, since a newer manifest then took its place.
+   */
+  @Override
+  public Collection collect(Duration grace, CollectMode mode) {
+    if (grace.isNegative()) {
+      throw StateBackendException.invalid("the grace period " + grace + " must not be negative");
+    }
+    List<BlobInfo> blobs = store.list(BlobName.PREFIX);
+    ChainView chain = readStable();
+    for (StateBackendException problem : chain.damaged().values()) {
+      if (problem.kind() == Kind.INCOMPATIBLE) {
+        throw problem;
+      }
+    }
+    Set<BlobName> reachable = chain.reachable();
+    boolean spareOwner = isOwnerSpared(chain, blobs, grace);
+    List<String> garbage = new ArrayList<>();
+    long bytes = 0;
+    int kept = 0;
+    for (BlobInfo blob : blobs) {
+      Optional<BlobName> name = BlobName.tryParse(blob.name());
+      if (name.isEmpty() || reachable.contains(name.get())) {
+        continue;
+      }
+      if (isGarbage(name.get().incarnation(), chain, spareOwner)) {
+        garbage.add(blob.name());
+        bytes += blob.sizeBytes();
+      } else {
+        kept++;
+      }
+    }
+    if (mode == CollectMode.DELETE) {
+      if (!garbage.isEmpty()) {
+        store.delete(garbage);
+      }
+      store.deleteLeftovers(grace);
+    }
+    return new Collection(garbage, bytes, kept);
+  }
+
+  private ChainView readStable() {
+    for (int i = 0; i < MAX_READS; i++) {
+      ChainView chain = ChainView.read(slots);
+      if (chain.missing().isEmpty()) {
+        return chain;
+      }
+    }
+    throw StateBackendException.unavailable(
+        "the slots in '" + store.uri() + "' change faster than they can be read; try again later",
+        new IllegalStateException("slots were gone in " + MAX_READS + " readings"));
+  }
+
+  private static boolean isGarbage(Incarnation writer, ChainView chain, boolean spareOwner) {
+    Optional<Incarnation> owner = chain.owner();
+    if (owner.isEmpty() || chain.isNewestDamaged()) {
+      return false;
+    }
+    if (writer.equals(owner.get())) {
+      return !spareOwner;
+    }
+    Long ownerTakeover = chain.takeovers().get(owner.get());
+    Long takeover = chain.takeovers().get(writer);
+    return ownerTakeover != null && takeover != null && takeover < ownerTakeover;
+  }
+
+  /** Whether the owner may be running, going by the time since it last stored anything. */
+  private boolean isOwnerSpared(ChainView chain, List<BlobInfo> blobs, Duration grace) {
+    if (chain.isNewestDamaged()) {
+      LOG.warn(
+          "Nothing is collected in '{}': what its newest slot refers to is unknown: {}",
+          store.uri(),
+          chain.damaged().lastEntry().getValue().getMessage());
+      return true;
+    }
+    if (grace.isZero() || chain.owner().isEmpty()) {
+      return false;
+    }
+    Incarnation owner = chain.owner().get();
+    Instant newest = Instant.MIN;
+    for (BlobInfo blob : blobs) {
+      if (BlobName.tryParse(blob.name()).filter(n -> n.incarnation().equals(owner)).isPresent()) {
+        newest = later(newest, blob.lastModified());
+      }
+    }
+    for (BlobInfo blob : chain.blobs().values()) {
+      long slot = SlotNames.tryParse(blob.name()).orElseThrow();
+      if (owner.equals(chain.writers().get(slot))) {
+        newest = later(newest, blob.lastModified());
+      }
+    }
+    Instant now = Instant.ofEpochMilli(execution.currentTimeMillis());
+    return newest.isAfter(now.minus(grace));
+  }
+
+  private static Instant later(Instant a, Instant b) {
+    return a.isAfter(b) ? a : b;
+  }
+}
