@@ -1,6 +1,7 @@
 package io.alluvium;
 
 import io.alluvium.config.Configuration;
+import io.alluvium.config.Option;
 import io.alluvium.serializer.Serializer;
 import java.util.List;
 import java.util.Map;
@@ -34,6 +35,14 @@ public interface StateBackend extends AutoCloseable {
   /** As {@link #open(Properties)}, with clock, threads, randomness or metrics of the caller's. */
   static StateBackend open(Map<String, String> settings, Components components) {
     return io.alluvium.internal.backend.ProcessBackend.open(settings, components);
+  }
+
+  /**
+   * Every option that something on the class path reads, by key ascending: the core's own and those
+   * of the tables, logs and blob stores that were found.
+   */
+  static List<Option<?>> options() {
+    return io.alluvium.internal.backend.Providers.find().options();
   }
 
   Configuration configuration();

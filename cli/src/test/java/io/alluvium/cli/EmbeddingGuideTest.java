@@ -18,7 +18,10 @@ import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The program in docs/embedding.md, word for word: it compiles, and a kill does not change what it says. */
+/**
+ * The program in docs/embedding.md, word for word: it compiles, and a kill does not change what it
+ * says.
+ */
 class EmbeddingGuideTest {
 
   private static final Pattern PROGRAM =
@@ -78,7 +81,9 @@ class EmbeddingGuideTest {
             Path.of(System.getProperty("java.home"), "bin", "java").toString(),
             "-Xmx256m",
             "-cp",
-            directory + System.getProperty("path.separator") + System.getProperty("java.class.path"),
+            directory
+                + System.getProperty("path.separator")
+                + System.getProperty("java.class.path"),
             "Payments",
             directory.resolve("payments.csv").toString(),
             directory.resolve("checkpoints").toString())

@@ -59,8 +59,7 @@ class EmbeddingTest {
                 new KeyGroupRange(0, MAX_PARALLELISM),
                 handles,
                 RestoreMode.REUSE)) {
-          ValueState<Long> count =
-              keyed.state(StateDescriptor.value("count", Serializers.int64()));
+          ValueState<Long> count = keyed.state(StateDescriptor.value("count", Serializers.int64()));
           assertThat(contents(keyed, count)).isEqualTo(model);
           for (int round = 0; round < 10; round++) {
             for (int i = 0; i < 1000; i++) {
