@@ -1,0 +1,176 @@
+package io.alluvium.benchmarks;
+
+import com.sun.management.GarbageCollectionNotificationInfo;
+import io.alluvium.CheckpointHandle;
+import io.alluvium.KeyGroupRange;
+import io.alluvium.KeyedBackend;
+import io.alluvium.StateBackend;
+import io.alluvium.serializer.Serializers;
+import io.alluvium.state.StateDescriptor;
+import io.alluvium.state.ValueState;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.lang.management.GarbageCollectorMXBean;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
+import javax.management.NotificationEmitter;
+import javax.management.openmbean.CompositeData;
+import org.HdrHistogram.Histogram;
+
+/**
+ * Does the task pause? A full-speed read-modify-write loop over a large state, a checkpoint every second, with background
+ * materializations and without, in turn in one run. Prints the sync part of the checkpoints, the gaps between two records
+ * and the pauses of the garbage collector, for both.
+ *
+ * <p>Arguments: megabytes of state, seconds of each turn, turns of each kind.
+ */
+public final class Gaps {
+
+  private static final int VALUE_BYTES = 200;
+
+  /** What one kind of turn showed, all its turns together. */
+  private static final class Measured {
+    private final Histogram gapNanos = new Histogram(3);
+    private final Histogram syncNanos = new Histogram(3);
+    private long materializations;
+    private long records;
+    private long overFiveMillis;
+    private long longestGcMillis;
+  }
+
+  private final PrintStream out = System.out;
+  private final int keys;
+  private final int seconds;
+  private final AtomicLong longestGcMillis = new AtomicLong();
+
+  private Gaps(int megabytes, int seconds) {
+    this.keys = (int) ((long) megabytes * (1 << 20) / VALUE_BYTES);
+    this.seconds = seconds;
+    for (GarbageCollectorMXBean collector : ManagementFactory.getGarbageCollectorMXBeans()) {
+      ((NotificationEmitter) collector)
+          .addNotificationListener(
+              (notification, handback) -> {
+                CompositeData data = (CompositeData) notification.getUserData();
+                long millis = GarbageCollectionNotificationInfo.from(data).getGcInfo().getDuration();
+                longestGcMillis.accumulateAndGet(millis, Math::max);
+              },
+              null,
+              null);
+    }
+  }
+
+  public static void main(String[] args) throws IOException {
+    if (args.length != 3) {
+      System.out.println("usage: Gaps MEGABYTES_OF_STATE SECONDS_OF_A_TURN TURNS");
+      System.exit(2);
+    }
+    Gaps gaps = new Gaps(Integer.parseInt(args[0]), Integer.parseInt(args[1]));
+    Measured off = new Measured();
+    Measured on = new Measured();
+    for (int turn = 0; turn < Integer.parseInt(args[2]); turn++) {
+      gaps.turn("0", off);
+      gaps.turn("5s", on);
+    }
+    gaps.print("materialization off", off);
+    gaps.print("materialization on ", on);
+  }
+
+  private void turn(String interval, Measured into) throws IOException {
+    Scratch scratch = new Scratch();
+    Path directory = scratch.make();
+    Counting metrics = new Counting();
+    try (StateBackend backend =
+        StateBackend.open(
+            Map.of(
+                "state.checkpoints.dir", directory.resolve("checkpoints").toUri().toString(),
+                "state.backend.rocksdb.localdir", directory.resolve("local").toString(),
+                "state.backend.changelog.periodic-materialize.interval", interval,
+                "alluvium.restore.time-objective", "0"),
+            metrics.components())) {
+      backend.catalog().takeOver("gaps");
+      KeyedBackend<Integer> keyed =
+          backend.keyed(Serializers.int32(), 128, new KeyGroupRange(0, 128));
+      ValueState<byte[]> state =
+          keyed.state(StateDescriptor.value("value", Serializers.bytes()));
+      for (int key = 0; key < keys; key++) {
+        keyed.setCurrentKey(key);
+        state.update(new byte[VALUE_BYTES]);
+      }
+      longestGcMillis.set(0);
+      loop(backend, keyed, state, into);
+      into.longestGcMillis = Math.max(into.longestGcMillis, longestGcMillis.get());
+      into.materializations += metrics.count("materialization.completed.count");
+    } finally {
+      scratch.delete();
+    }
+  }
+
+  private void loop(
+      StateBackend backend, KeyedBackend<Integer> keyed, ValueState<byte[]> state, Measured into) {
+    SplittableRandom random = new SplittableRandom(3);
+    long end = System.nanoTime() + seconds * 1_000_000_000L;
+    long nextCheckpoint = System.nanoTime();
+    long id = 0;
+    CompletableFuture<Void> pending = CompletableFuture.completedFuture(null);
+    long before = System.nanoTime();
+    while (before < end) {
+      keyed.setCurrentKey(random.nextInt(keys));
+      byte[] value = state.value();
+      if (value != null) {
+        value[0]++;
+        state.update(value);
+      }
+      if (before > nextCheckpoint && pending.isDone()) {
+        nextCheckpoint = before + 1_000_000_000L;
+        long checkpointId = ++id;
+        long start = System.nanoTime();
+        CompletableFuture<CheckpointHandle> handle = keyed.checkpoint(checkpointId);
+        into.syncNanos.recordValue(System.nanoTime() - start);
+        pending = handle.thenAcceptAsync(done -> commit(backend, keyed, done));
+      }
+      long now = System.nanoTime();
+      into.gapNanos.recordValue(now - before);
+      into.overFiveMillis += now - before > 5_000_000 ? 1 : 0;
+      into.records++;
+      before = now;
+    }
+    pending.join();
+  }
+
+  private static void commit(
+      StateBackend backend, KeyedBackend<Integer> keyed, CheckpointHandle handle) {
+    backend.catalog().commit(handle.checkpointId(), List.of(handle), new byte[0]);
+    keyed.confirm(handle.checkpointId());
+  }
+
+  private void print(String name, Measured measured) {
+    Histogram gap = measured.gapNanos;
+    Histogram sync = measured.syncNanos;
+    out.printf(
+        Locale.ROOT,
+        "%s: %,d records, %d materializations; gaps between records us: P50 %.1f P99 %.1f P99.9 %.1f"
+            + " P99.99 %.1f max %.0f, %d over 5 ms; sync part of %d checkpoints us: P50 %.0f P99 %.0f"
+            + " P99.9 %.0f max %.0f; longest GC pause %d ms%n",
+        name,
+        measured.records,
+        measured.materializations,
+        gap.getValueAtPercentile(50) / 1e3,
+        gap.getValueAtPercentile(99) / 1e3,
+        gap.getValueAtPercentile(99.9) / 1e3,
+        gap.getValueAtPercentile(99.99) / 1e3,
+        gap.getMaxValue() / 1e3,
+        measured.overFiveMillis,
+        sync.getTotalCount(),
+        sync.getValueAtPercentile(50) / 1e3,
+        sync.getValueAtPercentile(99) / 1e3,
+        sync.getValueAtPercentile(99.9) / 1e3,
+        sync.getMaxValue() / 1e3,
+        measured.longestGcMillis);
+  }
+}

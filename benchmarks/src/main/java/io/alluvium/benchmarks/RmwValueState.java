@@ -1,0 +1,101 @@
+package io.alluvium.benchmarks;
+
+import io.alluvium.KeyGroupRange;
+import io.alluvium.KeyedBackend;
+import io.alluvium.StateBackend;
+import io.alluvium.serializer.Serializers;
+import io.alluvium.state.StateDescriptor;
+import io.alluvium.state.ValueState;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Level;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+import org.openjdk.jmh.annotations.Warmup;
+
+/**
+ * A read-modify-write of a value state on RocksDB through the public API, as a counting operator does it: key selected,
+ * value read, value written. With the changelog off that is the table alone; with it on, everything that the log costs
+ * while it runs is in the figure: append, seal, compression, upload of segments to a local directory. No checkpoints:
+ * each mode only does what a record costs it. Confined to the benchmark's thread.
+ */
+@State(Scope.Benchmark)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@Fork(
+    value = 1,
+    jvmArgsAppend = {"-Xmx2g", "-XX:+UseSerialGC"})
+@Warmup(iterations = 3, time = 1)
+@Measurement(iterations = 3, time = 2)
+public class RmwValueState {
+
+  @Param({"false", "true"})
+  String changelog = "";
+
+  @Param("500000")
+  int keys;
+
+  @Param("16")
+  int keyBytes;
+
+  private final Scratch scratch = new Scratch();
+  private final SplittableRandom random = new SplittableRandom(1);
+  private StateBackend backend;
+  private KeyedBackend<byte[]> keyed;
+  private ValueState<Long> count;
+  private byte[] key = new byte[0];
+
+  @SuppressWarnings("NullAway.Init") // set up by JMH
+  public RmwValueState() {}
+
+  @Setup(Level.Trial)
+  public void open() throws IOException {
+    Path directory = scratch.make();
+    backend =
+        StateBackend.open(
+            Map.of(
+                "state.checkpoints.dir", directory.resolve("checkpoints").toUri().toString(),
+                "state.backend.rocksdb.localdir", directory.resolve("local").toString(),
+                "state.backend.changelog.enabled", changelog,
+                "state.backend.changelog.periodic-materialize.interval", "0"));
+    backend.catalog().takeOver("benchmark");
+    keyed = backend.keyed(Serializers.bytes(), 128, new KeyGroupRange(0, 128));
+    count = keyed.state(StateDescriptor.value("count", Serializers.int64()));
+    key = new byte[keyBytes];
+    for (int i = 0; i < keys; i++) {
+      increment(i);
+    }
+  }
+
+  @Benchmark
+  public void readModifyWrite() {
+    increment(random.nextInt(keys));
+  }
+
+  private void increment(int number) {
+    for (int i = 0; i < Integer.BYTES; i++) {
+      key[i] = (byte) (number >>> (8 * i));
+    }
+    keyed.setCurrentKey(key);
+    Long before = count.value();
+    count.update(before == null ? 1 : before + 1);
+  }
+
+  @TearDown(Level.Trial)
+  public void close() throws IOException {
+    backend.close();
+    scratch.delete();
+  }
+}
