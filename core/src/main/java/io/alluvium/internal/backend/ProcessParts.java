@@ -2,13 +2,13 @@ package io.alluvium.internal.backend;
 
 import io.alluvium.CheckpointInspector;
 import io.alluvium.Components;
-import io.alluvium.StateBackendException;
 import io.alluvium.config.Configuration;
 import io.alluvium.config.CoreOptions;
 import io.alluvium.internal.blob.BlobStores;
 import io.alluvium.internal.blob.SplitBlobStore;
 import io.alluvium.internal.catalog.CatalogSettings;
 import io.alluvium.internal.catalog.SlotCatalog;
+import io.alluvium.internal.catalog.SlotInspector;
 import io.alluvium.internal.execution.ThreadedExecution;
 import io.alluvium.internal.restore.ReplaySpeed;
 import io.alluvium.spi.BlobStore;
@@ -143,9 +143,8 @@ final class ProcessParts implements AutoCloseable {
     return catalog;
   }
 
-  @SuppressWarnings("DoNotCallSuggester") // until the inspector lands
   CheckpointInspector inspector() {
-    throw StateBackendException.internal("the inspector lands with the next commit");
+    return new SlotInspector(store, execution, log::verify);
   }
 
   ChangelogStorage log() {
