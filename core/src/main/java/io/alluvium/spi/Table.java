@@ -2,6 +2,7 @@ package io.alluvium.spi;
 
 import io.alluvium.serializer.ByteWriter;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -40,6 +41,16 @@ public interface Table extends AutoCloseable {
    * opened; writes during the scan neither disturb nor show.
    */
   TableScan scan(byte[] prefix, int prefixLength);
+
+  /**
+   * As {@link #scan}, without the keys before {@code from}. A table in which deleted keys slow a
+   * scan down until they are compacted away should not even pass them.
+   *
+   * @param from starts with the prefix; need not exist
+   */
+  default TableScan scanFrom(byte[] prefix, int prefixLength, byte[] from, int fromLength) {
+    return new LaterScan(scan(prefix, prefixLength), Arrays.copyOf(from, fromLength));
+  }
 
   /**
    * Begins to write the table's content as files under {@code directory}, without stopping the task

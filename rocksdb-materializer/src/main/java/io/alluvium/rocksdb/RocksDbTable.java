@@ -141,10 +141,15 @@ final class RocksDbTable implements Table {
 
   @Override
   public TableScan scan(byte[] prefix, int prefixLength) {
+    return scanFrom(prefix, prefixLength, prefix, prefixLength);
+  }
+
+  @Override
+  public TableScan scanFrom(byte[] prefix, int prefixLength, byte[] from, int fromLength) {
     guard.checkOpen();
-    byte[] from = Arrays.copyOf(prefix, prefixLength);
+    byte[] first = Arrays.copyOf(from, fromLength);
     byte @Nullable [] to = KeyBounds.successor(prefix, prefixLength);
-    RocksDbScan scan = new RocksDbScan(database, natives.sibling(), from, to, openScans::remove);
+    RocksDbScan scan = new RocksDbScan(database, natives.sibling(), first, to, openScans::remove);
     openScans.add(scan);
     return scan;
   }

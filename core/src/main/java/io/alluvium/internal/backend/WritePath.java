@@ -83,6 +83,12 @@ public final class WritePath {
     return table.scan(prefix.array(), prefix.length());
   }
 
+  /** As {@link #scan}, without the keys before {@code from}, which starts with the prefix. */
+  public TableScan scanFrom(ByteWriter prefix, byte[] from) {
+    checkOpen();
+    return table.scanFrom(prefix.array(), prefix.length(), from, from.length);
+  }
+
   /** The sequence number of the next change: the tag that a list operand must carry. */
   public long nextSqn() {
     return changelog.nextSqn();

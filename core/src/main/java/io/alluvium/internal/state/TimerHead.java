@@ -1,6 +1,7 @@
 package io.alluvium.internal.state;
 
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The earliest timers of one key group, in order: always exactly the first {@link #size()} of those
@@ -25,6 +26,12 @@ final class TimerHead {
   private int start;
   private int size;
   private boolean complete;
+
+  /**
+   * While empty: the table holds no timer before this key. Reading on from here passes none of the
+   * many that were deleted before it.
+   */
+  private byte @Nullable [] noneBefore;
 
   /** Place in the heap over key groups; -1 when not in it. */
   int heapIndex = -1;
@@ -99,6 +106,10 @@ final class TimerHead {
   void added(byte[] key, int keyLength) {
     int index = -find(key, keyLength) - 1;
     if (index == size && !complete) {
+      byte[] bound = noneBefore;
+      if (size == 0 && bound != null && isBefore(key, keyLength, bound)) {
+        noneBefore = Arrays.copyOf(key, keyLength);
+      }
       return;
     }
     if (size == CAPACITY) {
@@ -125,6 +136,11 @@ final class TimerHead {
     size++;
   }
 
+  private boolean isBefore(byte[] key, int keyLength, byte[] other) {
+    return Arrays.compareUnsigned(key, timerOffset, keyLength, other, timerOffset, other.length)
+        < 0;
+  }
+
   /** Takes note of a timer that was deleted from the table. */
   void removed(byte[] key, int keyLength) {
     int index = find(key, keyLength);
@@ -139,11 +155,18 @@ final class TimerHead {
   }
 
   void removeFirst() {
+    byte[] removed = keys[start];
     keys[start++] = NONE;
     size--;
     if (size == 0) {
       start = 0;
+      noneBefore = removed;
     }
+  }
+
+  /** Where filling starts; {@code null} for the first timer of the key group. */
+  byte @Nullable [] noneBefore() {
+    return noneBefore;
   }
 
   /** Appends while filling from the table, in order. */

@@ -169,7 +169,9 @@ final class TimerView<K, N> implements TimerQueue<K, N> {
     prefix.clear();
     KeyLayout.writeState(prefix, head.keyGroup, id);
     prefix.writeShort(0);
-    try (TableScan scan = access.writePath.scan(prefix)) {
+    byte[] from = head.noneBefore();
+    try (TableScan scan =
+        from == null ? access.writePath.scan(prefix) : access.writePath.scanFrom(prefix, from)) {
       while (scan.next()) {
         if (head.size() == TimerHead.CAPACITY) {
           return;

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /** The obvious table: a sorted map; scans copy. */
 final class MemoryTable implements Table {
@@ -20,6 +21,7 @@ final class MemoryTable implements Table {
   final TreeMap<byte[], byte[]> rows = new TreeMap<>(Arrays::compareUnsigned);
   int openScans;
   int scansOpened;
+  byte @Nullable [] lastScanFrom;
 
   @Override
   public boolean get(byte[] key, int keyLength, ByteWriter into) {
@@ -77,6 +79,12 @@ final class MemoryTable implements Table {
     openScans++;
     scansOpened++;
     return new Scan(entries.iterator());
+  }
+
+  @Override
+  public TableScan scanFrom(byte[] prefix, int prefixLength, byte[] from, int fromLength) {
+    lastScanFrom = Arrays.copyOf(from, fromLength);
+    return Table.super.scanFrom(prefix, prefixLength, from, fromLength);
   }
 
   private final class Scan implements TableScan {

@@ -86,6 +86,22 @@ final class TimerQueueTest {
     assertThatThrownBy(() -> timers.register(1, 5)).hasMessageContaining("closed");
   }
 
+  @Test
+  void readingOn_startsBehindWhatIsGone() {
+    bench.key("a");
+    for (int i = 0; i < 2 * TimerHead.CAPACITY; i++) {
+      timers.register(1, i);
+    }
+    for (int i = 0; i < TimerHead.CAPACITY; i++) {
+      assertThat(timers.poll()).isEqualTo(new Timer<>(i, "a", 1));
+    }
+    // Only the table knows of what comes next, and it comes before everything that it holds.
+    timers.register(1, -7);
+    assertThat(timers.poll()).isEqualTo(new Timer<>(-7, "a", 1));
+    assertThat(bench.table.lastScanFrom).isNotNull();
+    assertThat(timers.poll()).isEqualTo(new Timer<>(TimerHead.CAPACITY, "a", 1));
+  }
+
   /** Enough timers a key group that the cache of each overflows and is read again. */
   @ParameterizedTest
   @ValueSource(ints = {50, 5_000})

@@ -201,6 +201,30 @@ public abstract class TableConformance extends TableHarness {
   }
 
   @Test
+  void scanFrom_leavesOutWhatStandsBefore() {
+    for (int i = 0; i < 20; i += 2) {
+      byte[] key = key(2, VALUES, "", HEX.toHexDigits((byte) i));
+      table.put(key, key.length, b(i), 1);
+    }
+    byte[] prefix = key(2, VALUES, "", "");
+    for (int i = 0; i < 20; i++) {
+      byte[] from = key(2, VALUES, "", HEX.toHexDigits((byte) i));
+      List<String> expected = new ArrayList<>();
+      for (int later = i + i % 2; later < 20; later += 2) {
+        String hex = HEX.toHexDigits((byte) later);
+        expected.add(hex + "=" + hex);
+      }
+      List<String> found = new ArrayList<>();
+      try (TableScan scan = table.scanFrom(prefix, prefix.length, from, from.length)) {
+        while (scan.next()) {
+          found.add(entry(scan, prefix.length));
+        }
+      }
+      assertThat(found).isEqualTo(expected);
+    }
+  }
+
+  @Test
   void scan_twoAtOnce_areIndependent() {
     put("a", "01");
     byte[] prefix = key("");
