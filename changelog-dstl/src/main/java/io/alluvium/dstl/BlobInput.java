@@ -2,6 +2,7 @@ package io.alluvium.dstl;
 
 import io.alluvium.StateBackendException;
 import io.alluvium.spi.BlobStore;
+import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 
@@ -55,7 +56,7 @@ final class BlobInput implements AutoCloseable {
     try {
       in.skipNBytes(offset - position);
       position = offset;
-    } catch (java.io.EOFException e) {
+    } catch (EOFException e) {
       throw StateBackendException.of(
           StateBackendException.Kind.CORRUPT,
           "blob '" + blob + "' ends before offset " + offset,

@@ -117,4 +117,10 @@ final class BufferPool {
       return heldBytes;
     }
   }
+
+  int freeArrays() {
+    synchronized (lock) {
+      return free.size();
+    }
+  }
 }

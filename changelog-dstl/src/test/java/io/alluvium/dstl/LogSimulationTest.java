@@ -14,6 +14,7 @@ import io.alluvium.testkit.sim.SimulatedProcess;
 import io.alluvium.testkit.sim.Simulation;
 import io.alluvium.testkit.table.Change;
 import io.alluvium.testkit.table.Changes;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -32,7 +33,7 @@ final class LogSimulationTest {
   private static final int TASKS = 2;
 
   static Stream<Long> seeds() {
-    return Seeds.of(150);
+    return Seeds.of(60);
   }
 
   /** What a task was told: these blocks hold these changes. */
@@ -69,7 +70,7 @@ final class LogSimulationTest {
         murderer.spawn(
             "kill",
             () -> {
-              murderer.execution().sleep(java.time.Duration.ofNanos(nanos));
+              murderer.execution().sleep(Duration.ofNanos(nanos));
               process.kill();
             });
       }

@@ -3,6 +3,7 @@ package io.alluvium.dstl;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.alluvium.StateBackendException;
+import io.alluvium.spi.BlobName;
 import io.alluvium.spi.BlockRef;
 import io.alluvium.spi.Changelog;
 import io.alluvium.testkit.Seeds;
@@ -29,7 +30,7 @@ final class UploaderStressTest {
   private static final int TASKS = 4;
 
   static Stream<Long> seeds() {
-    return Seeds.of(8);
+    return Seeds.of(5);
   }
 
   private final MapBlobStore map = new MapBlobStore();
@@ -70,7 +71,7 @@ final class UploaderStressTest {
     }
     Log check = new Log(map, new StepExecution(), Map.of());
     for (String name : map.content().keySet()) {
-      assertThat(check.storage.verify(map, io.alluvium.spi.BlobName.parse(name))).isEmpty();
+      assertThat(check.storage.verify(map, BlobName.parse(name))).isEmpty();
     }
   }
 
