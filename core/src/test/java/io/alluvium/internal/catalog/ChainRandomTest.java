@@ -34,7 +34,10 @@ class ChainRandomTest {
   @Test
   void randomOwners_neverLoseOrShareACheckpoint() {
     long from = Long.getLong("seed", 1);
-    int count = System.getProperty("seed") != null ? 1 : Integer.getInteger("seeds", 250);
+    int count =
+        System.getProperty("seed") != null
+            ? 1
+            : Integer.getInteger("seeds", Boolean.getBoolean("alluvium.full") ? 5_000 : 200);
     for (long seed = from; seed < from + count; seed++) {
       try {
         new World(seed).run();
