@@ -89,9 +89,9 @@ final class ArchitectureTest {
           .allowEmptyShould(true);
 
   @ArchTest
-  static final ArchRule internals_stayInCoreAndTestkit =
+  static final ArchRule internals_stayInCoreTestkitAndBenchmarks =
       noClasses()
-          .that(not(CORE).and(not(resideInAPackage(TESTKIT))))
+          .that(not(CORE).and(not(resideInAnyPackage(TESTKIT, BENCHMARKS))))
           .should()
           .dependOnClassesThat()
           .resideInAPackage("io.alluvium.internal..")

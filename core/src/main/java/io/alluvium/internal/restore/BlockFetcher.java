@@ -8,6 +8,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,7 +24,7 @@ final class BlockFetcher {
   private final Execution execution;
   private final Reads retries;
   private final List<BlockRead> reads;
-  private final long memoryBytes;
+  private final LongSupplier memoryBytes;
   private final Deque<Pending> pending = new ArrayDeque<>();
   private int started;
   private long inUseBytes;
@@ -34,7 +35,8 @@ final class BlockFetcher {
   private record Pending(
       BlockRead read, CompletableFuture<ChangeBlock> block, long reservedBytes) {}
 
-  BlockFetcher(ChangelogStorage log, Execution execution, List<BlockRead> reads, long memoryBytes) {
+  BlockFetcher(
+      ChangelogStorage log, Execution execution, List<BlockRead> reads, LongSupplier memoryBytes) {
     this.log = log;
     this.execution = execution;
     this.retries = new Reads(execution);
@@ -47,7 +49,7 @@ final class BlockFetcher {
     while (started < reads.size()) {
       BlockRead read = reads.get(started);
       long reserved = (long) (read.block().length() * decodedBytes / storedBytes);
-      if (inUseBytes + reserved > memoryBytes && !pending.isEmpty()) {
+      if (inUseBytes + reserved > memoryBytes.getAsLong() && !pending.isEmpty()) {
         return;
       }
       CompletableFuture<ChangeBlock> block =

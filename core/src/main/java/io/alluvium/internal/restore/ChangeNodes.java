@@ -156,20 +156,6 @@ final class ChangeNodes {
     setLink(head, operand + 1);
   }
 
-  /** Appends {@code other} and its operands to the chain of {@code head}. */
-  void appendChain(int head, int other) {
-    if (hasOperands(other)) {
-      int first = firstOperand(other);
-      int last = lastOperand(other);
-      appendOperand(head, other);
-      setLink(last, link(other));
-      setLink(other, first + 1);
-      setLink(head, last + 1);
-    } else {
-      appendOperand(head, other);
-    }
-  }
-
   /** Takes the head and the operands before {@code operand} away: it heads the rest from now on. */
   void behead(int head, int operand) {
     int last = lastOperand(head);

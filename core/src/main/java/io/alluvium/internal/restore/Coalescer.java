@@ -2,7 +2,6 @@ package io.alluvium.internal.restore;
 
 import io.alluvium.KeyGroupRange;
 import io.alluvium.StateBackendException;
-import io.alluvium.serializer.ByteWriter;
 import io.alluvium.spi.ChangeCursor;
 import io.alluvium.spi.KeyLayout;
 import io.alluvium.spi.Operation;
@@ -32,24 +31,23 @@ final class Coalescer {
    * all entries. That is right because whatever they cover in the table is older than they are, and every entry left
    * that they cover is newer. Such an entry meets no earlier value: its MERGE is a PUT, its DELETE nothing.
    *
-   * Keys and values are not copied: they stay in the blocks, which the batch holds anyway. Only values joined of
-   * several operands are put together when they are emitted.
+   * Until then keys and values are not copied, they stay in the blocks. The entries of a finished key group are.
    */
   private final ChangeNodes nodes = new ChangeNodes();
   private final KeyIndex index = new KeyIndex();
   private final KeySorter sorter = new KeySorter();
   private final RangeDeletes barriers = new RangeDeletes();
   private final List<byte[]> rangeDeletes = new ArrayList<>();
+  private final EntryArena arena = new EntryArena();
   private int[] order = new int[256];
-  private int entries;
-  private long sizeBytes;
+  private int heads;
   private long changes;
   private long lastSqn;
 
   /**
    * Coalesces the changes of some key groups.
    *
-   * @param blocks in order; must stay as they are until the result was used
+   * @param blocks in order; not needed any more when this returns
    * @param position for each key group, the sequence number that its changes are needed from
    * @return valid until the next call
    */
@@ -58,7 +56,6 @@ final class Coalescer {
     clear();
     for (int keyGroup = keyGroups.from(); keyGroup < keyGroups.to(); keyGroup++) {
       long from = position.applyAsLong(keyGroup);
-      int start = entries;
       lastSqn = -1;
       for (int i = 0; i < blocks.size(); i++) {
         FetchedBlock block = blocks.get(i);
@@ -66,11 +63,11 @@ final class Coalescer {
           add(block.block().changes(keyGroup), keyGroup, from);
         }
       }
-      if (entries > start || !barriers.isEmpty()) {
-        finishKeyGroup(start);
+      if (nodes.count() > 0) {
+        finishKeyGroup();
       }
     }
-    return new Result();
+    return arena.walk(rangeDeletes);
   }
 
   /** How many changes the last result was made from. */
@@ -81,9 +78,11 @@ final class Coalescer {
   /** Lets go of the blocks of the last batch. */
   void clear() {
     nodes.clear();
+    index.clear();
+    barriers.clear();
+    arena.clear();
     rangeDeletes.clear();
-    entries = 0;
-    sizeBytes = 0;
+    heads = 0;
     changes = 0;
   }
 
@@ -115,7 +114,7 @@ final class Coalescer {
     }
     int head = index.findOrAdd(nodes, node);
     if (head == node) {
-      addEntry(node);
+      addHead(node);
     } else if (!nodes.is(Operation.MERGE, node)) {
       nodes.removeLast();
       nodes.set(head, change);
@@ -128,40 +127,41 @@ final class Coalescer {
     }
   }
 
-  private void addEntry(int node) {
-    if (entries == order.length) {
-      order = Arrays.copyOf(order, 2 * entries);
+  private void addHead(int node) {
+    if (heads == order.length) {
+      order = Arrays.copyOf(order, 2 * heads);
     }
-    order[entries++] = node;
+    order[heads++] = node;
   }
 
-  private void finishKeyGroup(int start) {
-    sorter.sort(nodes, order, start, entries, KeyLayout.KEY_GROUP_BYTES);
-    if (!barriers.isEmpty()) {
-      dropCovered(start);
-      barriers.addOutermost(nodes, rangeDeletes);
-      barriers.clear();
+  private void finishKeyGroup() {
+    sorter.sort(nodes, order, 0, heads, KeyLayout.KEY_GROUP_BYTES);
+    if (barriers.isEmpty()) {
+      for (int i = 0; i < heads; i++) {
+        arena.add(nodes, order[i]);
+      }
+    } else {
+      addUncovered();
     }
+    nodes.clear();
     index.clear();
-    for (int i = start; i < entries; i++) {
-      sizeBytes += sizeBytes(order[i]);
-    }
+    heads = 0;
   }
 
-  private void dropCovered(int start) {
+  private void addUncovered() {
     barriers.sort(nodes, sorter);
-    int kept = start;
-    for (int i = start; i < entries; i++) {
+    for (int i = 0; i < heads; i++) {
       int head = order[i];
       long barrier = barriers.newestOver(nodes, head);
       if (barrier != RangeDeletes.NONE) {
         head = newerThan(barrier, head);
       }
       if (head >= 0) {
-        order[kept++] = head;
+        arena.add(nodes, head);
       }
     }
-    entries = kept;
+    barriers.addOutermost(nodes, rangeDeletes);
+    barriers.clear();
   }
 
   /** What is left of an entry that a barrier covers, or -1. */
@@ -187,108 +187,5 @@ final class Coalescer {
     }
     nodes.setOperation(rest, Operation.PUT);
     return rest;
-  }
-
-  private long sizeBytes(int head) {
-    long size = (long) nodes.keyLength(head) + nodes.valueLength(head);
-    if (nodes.hasOperands(head)) {
-      int last = nodes.lastOperand(head);
-      int operand = nodes.firstOperand(head);
-      size += nodes.valueLength(operand);
-      while (operand != last) {
-        operand = nodes.nextOperand(operand);
-        size += nodes.valueLength(operand);
-      }
-    }
-    return size;
-  }
-
-  /** Walks the entries in order. */
-  private final class Result implements SortedChanges {
-
-    private final List<byte[]> prefixes = List.copyOf(rangeDeletes);
-    private final ByteWriter joined = new ByteWriter();
-    private int next;
-    private int head;
-    private boolean isJoined;
-
-    @Override
-    public List<byte[]> rangeDeletes() {
-      return prefixes;
-    }
-
-    @Override
-    public int entries() {
-      return entries;
-    }
-
-    @Override
-    public long sizeBytes() {
-      return sizeBytes;
-    }
-
-    @Override
-    public boolean next() {
-      if (next == entries) {
-        return false;
-      }
-      head = order[next++];
-      isJoined = nodes.hasOperands(head);
-      if (isJoined) {
-        join();
-      }
-      return true;
-    }
-
-    private void join() {
-      joined.clear();
-      joinValue(head);
-      int last = nodes.lastOperand(head);
-      int operand = nodes.firstOperand(head);
-      joinValue(operand);
-      while (operand != last) {
-        operand = nodes.nextOperand(operand);
-        joinValue(operand);
-      }
-    }
-
-    private void joinValue(int node) {
-      joined.writeBytes(nodes.array(node), nodes.valueOffset(node), nodes.valueLength(node));
-    }
-
-    @Override
-    public Operation operation() {
-      return nodes.operation(head);
-    }
-
-    @Override
-    public byte[] keyArray() {
-      return nodes.array(head);
-    }
-
-    @Override
-    public int keyOffset() {
-      return nodes.keyOffset(head);
-    }
-
-    @Override
-    public int keyLength() {
-      return nodes.keyLength(head);
-    }
-
-    @Override
-    public byte[] valueArray() {
-      return isJoined ? joined.array() : nodes.array(head);
-    }
-
-    @Override
-    public int valueOffset() {
-      return isJoined ? 0 : nodes.valueOffset(head);
-    }
-
-    @Override
-    public int valueLength() {
-      return isJoined ? joined.length() : nodes.valueLength(head);
-    }
   }
 }

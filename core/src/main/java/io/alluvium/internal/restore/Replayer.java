@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Replayer {
 
-  /** A third of the memory each: the batch being applied, the one being filled, blocks ahead. */
+  /** The blocks of the batch being applied, their coalesced entries, and blocks fetched ahead. */
   private static final int BATCHES_IN_MEMORY = 3;
 
   /**
@@ -42,7 +43,7 @@ final class Replayer {
   private final RestorePlan plan;
   private final Execution execution;
   private final BlockFetcher fetcher;
-  private final long batchBytes;
+  private final LongSupplier batchBytes;
   private final List<Share> shares = new ArrayList<>();
   private volatile boolean cancelled;
 
@@ -52,15 +53,27 @@ final class Replayer {
   /** A batch that is being applied. */
   private record Running(CompletableFuture<Void> done, long bytes) {}
 
+  /**
+   * Prepares a replay.
+   *
+   * @param tasks how many key-group ranges are replayed at once, at least 1
+   * @param memoryBytes bound on blocks and coalesced entries, as it is at the moment
+   */
   Replayer(
-      RestorePlan plan, ChangelogStorage log, Execution execution, Restorer.Settings settings) {
+      RestorePlan plan,
+      ChangelogStorage log,
+      Execution execution,
+      int tasks,
+      LongSupplier memoryBytes) {
     this.plan = plan;
     this.execution = execution;
-    this.fetcher = new BlockFetcher(log, execution, plan.reads(), settings.memoryBytes());
-    this.batchBytes = settings.memoryBytes() / BATCHES_IN_MEMORY;
+    this.batchBytes = () -> memoryBytes.getAsLong() / BATCHES_IN_MEMORY;
+    this.fetcher =
+        new BlockFetcher(
+            log, execution, plan.reads(), () -> (BATCHES_IN_MEMORY - 1) * batchBytes.getAsLong());
     int from = plan.keyGroups().from();
     int size = plan.keyGroups().size();
-    int count = Math.min(settings.replayTasks(), size);
+    int count = Math.min(tasks, size);
     for (int i = 0; i < count; i++) {
       KeyGroupRange share =
           new KeyGroupRange(
@@ -109,7 +122,7 @@ final class Replayer {
   private List<FetchedBlock> gather() {
     List<FetchedBlock> batch = new ArrayList<>();
     long size = 0;
-    while (size < batchBytes) {
+    while (size < batchBytes.getAsLong()) {
       FetchedBlock block = fetcher.next();
       if (block == null) {
         break;

@@ -27,6 +27,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -40,18 +41,18 @@ import org.slf4j.LoggerFactory;
 public final class Restorer {
 
   /**
-   * Bounds of one restore. Immutable.
+   * Bounds of restores. Immutable.
    *
-   * @param memoryBytes decoded blocks of the changelog that are in memory at once
+   * @param memoryBytes what all restores that run at once may hold of changelogs in memory
    * @param replayTasks how many key-group ranges are replayed at once, at least 1
    * @param rangeBytes how much of a file is fetched by one request
    */
   public record Settings(long memoryBytes, int replayTasks, int rangeBytes) {
 
-    private static final long MAX_MEMORY_BYTES = 256L << 20;
+    private static final long MAX_MEMORY_BYTES = 512L << 20;
     private static final int RANGE_BYTES = 16 << 20;
 
-    /** A task for each processor, a quarter of the heap but at most 256 MB, ranges of 16 MB. */
+    /** A task for each processor, a quarter of the heap but at most 512 MB, ranges of 16 MB. */
     public static Settings ofThisMachine() {
       Runtime runtime = Runtime.getRuntime();
       return new Settings(
@@ -77,6 +78,7 @@ public final class Restorer {
   private final Function<String, Tables> foreign;
   private final Components components;
   private final Settings settings;
+  private final AtomicInteger running = new AtomicInteger();
 
   /**
    * Makes a restorer of one kind of table.
@@ -110,16 +112,23 @@ public final class Restorer {
     PartFetcher fetcher =
         new PartFetcher(components.store(), components.execution(), cache, settings.rangeBytes());
     boolean done = false;
+    running.incrementAndGet();
     try {
       Restored restored = restore(plan, fetcher, directory);
       done = true;
       return restored;
     } finally {
+      running.decrementAndGet();
       if (!done) {
         deleteQuietly(directory.resolve(PARTS));
         deleteQuietly(directory.resolve(TABLE));
       }
     }
+  }
+
+  /** The subtasks of a process restore at the same time; each adapts as others come and go. */
+  private long memoryShareBytes() {
+    return settings.memoryBytes() / Math.max(1, running.get());
   }
 
   private Restored restore(RestorePlan plan, PartFetcher fetcher, Path directory) {
@@ -129,7 +138,9 @@ public final class Restorer {
     for (Source source : plan.sources()) {
       sources.put(directory.resolve(PARTS).resolve(String.valueOf(sources.size())), source);
     }
-    Replayer replayer = new Replayer(plan, components.log(), execution, settings);
+    Replayer replayer =
+        new Replayer(
+            plan, components.log(), execution, settings.replayTasks(), this::memoryShareBytes);
     CompletableFuture<Void> files = fetcher.fetch(sources);
     try {
       // Behind the files in the queue of the same threads: what is needed first comes first.

@@ -12,13 +12,18 @@ import io.alluvium.spi.BlockRef;
 import io.alluvium.spi.Materialization;
 import io.alluvium.spi.Metrics;
 import io.alluvium.spi.Operation;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.AnnotatedElementContext;
+import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.io.TempDirFactory;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -50,7 +55,21 @@ final class GenerationsModelTest {
     NO_END_WHEN_OFF
   }
 
-  @TempDir private Path directory;
+  /** Thousands of tiny files: in memory where the system offers that. */
+  static final class InMemory implements TempDirFactory {
+    private static final Path MEMORY = Path.of("/dev/shm");
+
+    @Override
+    public Path createTempDirectory(AnnotatedElementContext element, ExtensionContext extension)
+        throws IOException {
+      return Files.isWritable(MEMORY)
+          ? Files.createTempDirectory(MEMORY, "alluvium")
+          : Files.createTempDirectory("alluvium");
+    }
+  }
+
+  @TempDir(factory = InMemory.class)
+  private Path directory;
 
   @Test
   void restore_overGenerations_readsAsWritten() {
