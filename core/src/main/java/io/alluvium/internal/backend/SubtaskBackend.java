@@ -19,6 +19,7 @@ import io.alluvium.state.Namespaced;
 import io.alluvium.state.State;
 import io.alluvium.state.StateDescriptor;
 import io.alluvium.state.TimerQueue;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -50,6 +51,7 @@ final class SubtaskBackend<K> implements KeyedBackend<K> {
   /**
    * What the process knows about the backend.
    *
+   * @param materializeWithin when the first materialization is due; zero or less for never by time
    * @param replaysTooLong whether a changelog of that many bytes calls for a materialization
    * @param onClose what the process does when the backend is gone
    */
@@ -58,6 +60,7 @@ final class SubtaskBackend<K> implements KeyedBackend<K> {
       ChangelogMode mode,
       RestoreReport restore,
       CheckpointMetrics metrics,
+      Duration materializeWithin,
       LongPredicate replaysTooLong,
       Runnable onClose) {}
 
@@ -92,7 +95,7 @@ final class SubtaskBackend<K> implements KeyedBackend<K> {
   void start(Function<Supplier<Set<BlobName>>, LiveRegistration> catalog) {
     live = catalog.apply(this::liveBlobs);
     if (context.mode == ChangelogMode.ENABLED) {
-      parts.materializer.start();
+      parts.materializer.start(context.materializeWithin);
     }
   }
 

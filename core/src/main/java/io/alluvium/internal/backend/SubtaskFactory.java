@@ -3,6 +3,7 @@ package io.alluvium.internal.backend;
 import io.alluvium.CheckpointHandle;
 import io.alluvium.KeyGroupRange;
 import io.alluvium.RestoreMode;
+import io.alluvium.RestoreReport;
 import io.alluvium.StateBackendException;
 import io.alluvium.config.Configuration;
 import io.alluvium.config.CoreOptions;
@@ -155,6 +156,7 @@ final class SubtaskFactory {
                 restored.table(),
                 directory,
                 writes::appliedUpTo,
+                restored.plan().reads().isEmpty() ? start : -1,
                 bases,
                 uploader,
                 pending::trim),
@@ -177,8 +179,20 @@ final class SubtaskFactory {
             mode,
             restored.report(),
             checkpointMetrics,
+            materializeWithin(restored.report()),
             this::replaysTooLong,
             () -> delete(directory)));
+  }
+
+  /**
+   * A backend whose replay took long materializes soon, or a second failure would take as long
+   * again.
+   */
+  private Duration materializeWithin(RestoreReport report) {
+    Duration interval = configuration.get(CoreOptions.MATERIALIZE_INTERVAL);
+    Duration objective = configuration.get(CoreOptions.RESTORE_TIME_OBJECTIVE);
+    boolean tookLong = !objective.isZero() && 2 * report.replayMillis() > objective.toMillis();
+    return tookLong ? objective : interval;
   }
 
   private TableMaterializer.Policy policy() {

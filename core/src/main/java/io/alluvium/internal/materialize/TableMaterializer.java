@@ -43,12 +43,19 @@ public final class TableMaterializer implements AutoCloseable {
     }
   }
 
-  /** The backend that is materialized. */
+  /**
+   * The backend that is materialized.
+   *
+   * @param materializedUpTo position of what it was restored from, if nothing had to be replayed
+   *     onto that; else -1, so that the first run finds something to do
+   * @param onDurable runs after each durable materialization, on its thread
+   */
   public record Target(
       String name,
       Table table,
       Path directory,
       LongSupplier appliedUpTo,
+      long materializedUpTo,
       Bases bases,
       TableUploader uploader,
       Runnable onDurable) {}
@@ -82,17 +89,19 @@ public final class TableMaterializer implements AutoCloseable {
     this.execution = execution;
     this.random = random;
     this.metrics = metrics;
-    this.lastPosition = target.appliedUpTo().getAsLong();
+    this.lastPosition = target.materializedUpTo();
     this.lastStored.cancel(false);
   }
 
   /**
-   * Starts the periodic runs; the first one after a random part of the interval, so that backends
-   * spread out.
+   * Starts the periodic runs.
+   *
+   * @param firstWithin the first one comes after a random part of this, so that backends spread
+   *     out; zero or less for none by time
    */
-  public synchronized void start() {
-    if (policy.isPeriodic()) {
-      scheduleIn(Duration.ofNanos(1 + (long) (random.nextDouble() * policy.interval().toNanos())));
+  public synchronized void start(Duration firstWithin) {
+    if (!firstWithin.isZero() && !firstWithin.isNegative()) {
+      scheduleIn(Duration.ofNanos(1 + (long) (random.nextDouble() * firstWithin.toNanos())));
     }
   }
 
