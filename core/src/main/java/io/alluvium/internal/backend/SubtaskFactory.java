@@ -1,5 +1,6 @@
 package io.alluvium.internal.backend;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.alluvium.CheckpointHandle;
 import io.alluvium.KeyGroupRange;
 import io.alluvium.RestoreMode;
@@ -26,6 +27,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -47,6 +49,9 @@ final class SubtaskFactory {
   private final CheckpointMetrics checkpointMetrics;
   private final MaterializationMetrics materializationMetrics;
   private final AtomicLong changelogIds = new AtomicLong();
+
+  @GuardedBy("this")
+  private @Nullable Restorer restorer;
 
   SubtaskFactory(Configuration configuration, ProcessParts process) {
     this.configuration = configuration;
@@ -108,17 +113,22 @@ final class SubtaskFactory {
         : Optional.empty();
   }
 
-  private Restorer restorer() {
-    return new Restorer(
-        process.tablesOfFormat(process.format()),
-        process::tablesOfFormat,
-        new Restorer.Components(
-            process.store(),
-            process.log(),
-            process.execution(),
-            process.metrics(),
-            process.replaySpeed()),
-        Restorer.Settings.ofThisMachine());
+  /** One for all subtasks, which share its bound on memory. */
+  private synchronized Restorer restorer() {
+    if (restorer == null) {
+      restorer =
+          new Restorer(
+              process.tablesOfFormat(process.format()),
+              process::tablesOfFormat,
+              new Restorer.Components(
+                  process.store(),
+                  process.log(),
+                  process.execution(),
+                  process.metrics(),
+                  process.replaySpeed()),
+              Restorer.Settings.ofThisMachine());
+    }
+    return restorer;
   }
 
   private <K> SubtaskBackend<K> assemble(
