@@ -1,0 +1,65 @@
+package io.alluvium.cli;
+
+import io.alluvium.CheckpointInspector;
+import io.alluvium.StateBackend;
+import io.alluvium.cli.input.JobException;
+import io.alluvium.cli.runner.Bytes;
+import java.io.PrintWriter;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** Deletes what no checkpoint needs. Confined to the main thread. */
+@Command(
+    name = "gc",
+    description =
+        "Deletes blobs that no retained checkpoint reaches. What the newest owner of the job wrote"
+            + " is spared until its newest blob is older than the grace period.")
+final class GcCommand implements Callable<Integer> {
+
+  @Spec private CommandSpec spec = CommandSpec.create();
+
+  @Mixin private StoreOptions store = new StoreOptions();
+
+  @Option(names = "--dry-run", description = "Only show what would be deleted.")
+  private boolean dryRun;
+
+  @Option(
+      names = "--grace",
+      paramLabel = "DURATION",
+      defaultValue = "1h",
+      converter = Converters.OfDuration.class,
+      description =
+          "How long the newest owner must have been silent; 0s states that the job is stopped."
+              + " Default: ${DEFAULT-VALUE}.")
+  private Duration grace = Duration.ofHours(1);
+
+  @Override
+  public Integer call() {
+    if (grace.isNegative()) {
+      throw JobException.usage("--grace must not be negative");
+    }
+    CheckpointInspector.CollectMode mode =
+        dryRun ? CheckpointInspector.CollectMode.DRY_RUN : CheckpointInspector.CollectMode.DELETE;
+    CheckpointInspector.Collection collection;
+    try (StateBackend backend = store.open()) {
+      collection = backend.inspector().collect(grace, mode);
+    }
+    PrintWriter out = spec.commandLine().getOut();
+    collection.deleted().forEach(out::println);
+    out.println(
+        (dryRun ? "would delete " : "deleted ")
+            + collection.deleted().size()
+            + " blobs, "
+            + Bytes.shown(collection.bytes())
+            + "; left alone because their owner may need them: "
+            + collection.kept());
+    out.flush();
+    return CommandLine.ExitCode.OK;
+  }
+}

@@ -1,0 +1,60 @@
+package io.alluvium.cli;
+
+import io.alluvium.StateBackend;
+import io.alluvium.cli.input.JobException;
+import io.alluvium.cli.runner.Backends;
+import io.alluvium.config.CoreOptions;
+import io.alluvium.spi.Metrics;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** Which checkpoint directory a command looks at. Confined to one thread. */
+final class StoreOptions {
+
+  @Option(
+      names = "--dir",
+      required = true,
+      paramLabel = "URI",
+      description =
+          "The job's checkpoint directory (state.checkpoints.dir; of 'alluvium run', unless set"
+              + " otherwise, OUTPUT/.alluvium/checkpoints).")
+  private String directory = "";
+
+  @Mixin private BackendOptions backend = new BackendOptions();
+
+  StateBackend open() {
+    checkExists();
+    Map<String, String> settings = new LinkedHashMap<>(backend.read());
+    settings.put(CoreOptions.CHECKPOINT_DIRECTORY.key(), directory);
+    return Backends.open(settings, Metrics.NONE);
+  }
+
+  String directory() {
+    return directory;
+  }
+
+  /** Looking at a mistyped directory must not make it. */
+  private void checkExists() {
+    Path path;
+    try {
+      if (directory.startsWith("file:")) {
+        path = Path.of(URI.create(directory));
+      } else if (directory.matches("[A-Za-z][A-Za-z0-9+.-]+:.*")) {
+        return;
+      } else {
+        path = Path.of(directory);
+      }
+    } catch (IllegalArgumentException e) {
+      throw JobException.usage("--dir '" + directory + "' is neither a path nor a URI", e);
+    }
+    if (!Files.isDirectory(path)) {
+      throw new JobException(
+          "the checkpoint directory '" + directory + "' does not exist; check --dir");
+    }
+  }
+}

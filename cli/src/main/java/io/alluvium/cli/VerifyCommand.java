@@ -1,0 +1,73 @@
+package io.alluvium.cli;
+
+import io.alluvium.CheckpointInspector;
+import io.alluvium.StateBackend;
+import io.alluvium.cli.runner.Bytes;
+import java.io.PrintWriter;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import me.tongfei.progressbar.ProgressBar;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** Checks every byte of a checkpoint. Confined to the main thread. */
+@Command(
+    name = "verify",
+    description =
+        "Reads and checks every byte that a checkpoint refers to, then every other blob under the"
+            + " directory, and names what is wrong (exit status 1).")
+final class VerifyCommand implements Callable<Integer> {
+
+  @Spec private CommandSpec spec = CommandSpec.create();
+
+  @Parameters(paramLabel = "ID", description = "The checkpoint's id, as listed.")
+  private long id;
+
+  @Mixin private StoreOptions store = new StoreOptions();
+
+  @Override
+  public Integer call() {
+    PrintWriter out = spec.commandLine().getOut();
+    Tally tally = new Tally();
+    CheckpointInspector.Verification found;
+    Optional<ProgressBar> bar = Terminal.progressBar("verify", "KB", 1024);
+    try (StateBackend backend = store.open()) {
+      found =
+          backend
+              .inspector()
+              .verify(
+                  id,
+                  (blob, bytes) -> {
+                    tally.blobs++;
+                    tally.bytes += bytes;
+                    bar.ifPresent(shown -> shown.stepBy(bytes));
+                  });
+    } finally {
+      bar.ifPresent(ProgressBar::close);
+    }
+    List<String> problems = found.problems();
+    problems.forEach(out::println);
+    for (String orphan : found.orphans()) {
+      out.println(
+          "blob '" + orphan + "' belongs to no checkpoint and cannot be checked; gc removes it");
+    }
+    String read = tally.blobs + " blobs, " + Bytes.shown(tally.bytes);
+    out.println(
+        problems.isEmpty()
+            ? "checkpoint " + id + " and all other blobs are sound (" + read + " read)"
+            : "checkpoint " + id + ": " + problems.size() + " problems (" + read + " read)");
+    out.flush();
+    return problems.isEmpty() ? CommandLine.ExitCode.OK : CommandLine.ExitCode.SOFTWARE;
+  }
+
+  /** What was read. Confined to the main thread. */
+  private static final class Tally {
+    int blobs;
+    long bytes;
+  }
+}

@@ -1,0 +1,244 @@
+package io.alluvium.cli.runner;
+
+import io.alluvium.Checkpoint;
+import io.alluvium.CheckpointCatalog;
+import io.alluvium.CheckpointHandle;
+import io.alluvium.KeyGroupRange;
+import io.alluvium.KeyedBackend;
+import io.alluvium.RestoreMode;
+import io.alluvium.RestoreReport;
+import io.alluvium.StateBackend;
+import io.alluvium.StateBackendException;
+import io.alluvium.cli.input.InputFile;
+import io.alluvium.cli.input.InputFiles;
+import io.alluvium.cli.job.ResultRow;
+import io.alluvium.config.CoreOptions;
+import io.alluvium.serializer.Serializers;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+
+/**
+ * Runs a job from where it stands to its end. Confined to the calling thread, which coordinates the
+ * checkpoints.
+ *
+ * <p>The order matters: the job is taken over first, then its output is brought to what the
+ * restored checkpoint says, then the job goes on. At the end the last checkpoint is confirmed
+ * before the results are written, so that a crash between the two finds a finished job and writes
+ * them then.
+ */
+public final class JobRunner {
+
+  private final RunSettings settings;
+  private final RunListener listener;
+  private final MemoryMetrics metrics = new MemoryMetrics();
+  private final List<InputFile> files;
+
+  private JobRunner(RunSettings settings, RunListener listener, List<InputFile> files) {
+    this.settings = settings;
+    this.listener = listener;
+    this.files = files;
+  }
+
+  /** What a run came to. Immutable. */
+  public record Outcome(RunSummary summary, Map<String, Long> counters, List<Path> results) {}
+
+  /** Runs a job to its end. */
+  public static Outcome run(RunSettings settings, RunListener listener) {
+    List<InputFile> files = InputFiles.find(settings.inputs(), settings.output());
+    // Columns that a file lacks are found before anything is written.
+    files.forEach(file -> settings.job().parserOf(file));
+    return new JobRunner(settings, listener, files).run();
+  }
+
+  private Outcome run() {
+    try (StateBackend backend = Backends.open(settings.backend(), metrics)) {
+      OutputDirectory.claim(settings.output(), settings.jobName());
+      CheckpointCatalog catalog = backend.catalog();
+      StartPoints points = new StartPoints(settings, files, backend);
+      StartPoint start = points.choose(catalog.takeOver(settings.jobName()));
+      long restoreStart = System.nanoTime();
+      Restored restored = restore(backend, points, start);
+      Optional<RestoreRow> row = report(restored, restoreStart);
+      return execute(backend, restored, row);
+    }
+  }
+
+  /** The backends of all subtasks, and where they start. Immutable. */
+  private record Restored(StartPoint start, List<KeyedBackend<String>> backends) {}
+
+  private Restored restore(StateBackend backend, StartPoints points, StartPoint first) {
+    StartPoint start = first;
+    while (true) {
+      try {
+        return new Restored(start, openAll(backend, start));
+      } catch (StateBackendException e) {
+        Optional<Checkpoint> damaged = start.checkpoint();
+        if (e.kind() != StateBackendException.Kind.CORRUPT || damaged.isEmpty()) {
+          throw e;
+        }
+        Checkpoint older = backend.catalog().fallbackFrom(damaged.get()).orElseThrow(() -> e);
+        listener.started(
+            "checkpoint "
+                + damaged.get().id()
+                + " is damaged ("
+                + e.getMessage()
+                + "); falling back to checkpoint "
+                + older.id()
+                + ": output that was committed after it is written twice");
+        start = points.resume(older, RestoreMode.DETACHED);
+      }
+    }
+  }
+
+  /** Opens and restores all subtasks at the same time. */
+  private List<KeyedBackend<String>> openAll(StateBackend backend, StartPoint start) {
+    int maxParallelism = start.metadata().maxParallelism();
+    List<CheckpointHandle> handles = start.checkpoint().map(Checkpoint::handles).orElse(List.of());
+    ExecutorService threads = Executors.newFixedThreadPool(settings.parallelism());
+    try {
+      List<CompletableFuture<KeyedBackend<String>>> opening = new ArrayList<>();
+      for (int i = 0; i < settings.parallelism(); i++) {
+        KeyGroupRange range = KeyGroupRange.ofSubtask(maxParallelism, settings.parallelism(), i);
+        opening.add(
+            CompletableFuture.supplyAsync(
+                () ->
+                    backend.keyed(
+                        Serializers.string(), maxParallelism, range, handles, start.mode()),
+                threads));
+      }
+      return joinAll(opening);
+    } finally {
+      threads.shutdown();
+    }
+  }
+
+  private static List<KeyedBackend<String>> joinAll(
+      List<CompletableFuture<KeyedBackend<String>>> opening) {
+    List<KeyedBackend<String>> opened = new ArrayList<>();
+    RuntimeException failure = null;
+    for (CompletableFuture<KeyedBackend<String>> future : opening) {
+      try {
+        opened.add(future.join());
+      } catch (CompletionException e) {
+        RuntimeException cause = e.getCause() instanceof RuntimeException known ? known : e;
+        if (failure == null) {
+          failure = cause;
+        } else {
+          failure.addSuppressed(cause);
+        }
+      }
+    }
+    if (failure != null) {
+      opened.forEach(KeyedBackend::close);
+      throw failure;
+    }
+    return opened;
+  }
+
+  private Optional<RestoreRow> report(Restored restored, long startNanos) {
+    long millis = (System.nanoTime() - startNanos) / 1_000_000;
+    if (restored.start().checkpoint().isEmpty()) {
+      listener.started("starting at the beginning of the input");
+      return Optional.empty();
+    }
+    long id = restored.start().checkpoint().get().id();
+    RestoreRow row = new RestoreRow(id, 0, 0, 0, 0, 0, millis);
+    for (KeyedBackend<String> backend : restored.backends()) {
+      RestoreReport report = backend.restoreReport();
+      row =
+          new RestoreRow(
+              id,
+              row.filesLinked() + report.filesLinked(),
+              row.filesDownloaded() + report.filesDownloaded(),
+              row.blocksRead() + report.blocksRead(),
+              row.bytesDownloaded() + report.bytesDownloaded(),
+              row.changesReplayed() + report.changesReplayed(),
+              millis);
+    }
+    listener.restored(row);
+    return Optional.of(row);
+  }
+
+  private Outcome execute(StateBackend backend, Restored restored, Optional<RestoreRow> row) {
+    CheckpointCatalog catalog = backend.catalog();
+    StartPoint start = restored.start();
+    CheckpointMeter meter =
+        new CheckpointMeter(
+            backend.configuration().get(CoreOptions.CHANGELOG_ENABLED)
+                ? CheckpointMeter.ChangelogMode.ENABLED
+                : CheckpointMeter.ChangelogMode.DISABLED);
+    long began = System.nanoTime();
+    try (FileSink sink = new FileSink(settings.output(), catalog.incarnation())) {
+      if (!start.atBeginning()) {
+        recover(sink, start, catalog);
+      }
+      Coordinator coordinator;
+      List<ResultRow> results;
+      long records;
+      try (JobExecution execution =
+          new JobExecution(settings, start, files, restored.backends(), sink, listener)) {
+        coordinator =
+            new Coordinator(
+                new Coordinator.Parts(
+                    catalog,
+                    restored.backends(),
+                    sink,
+                    execution.control(),
+                    execution,
+                    meter,
+                    listener,
+                    execution.sourceCount()),
+                start);
+        results = execution.run(coordinator, () -> recover(sink, start, catalog));
+        records = execution.control().records();
+      }
+      double seconds = (System.nanoTime() - began) / 1e9;
+      List<Path> resultFiles = writeResults(results, catalog);
+      // Closed first: what a background materialization still stores would be left behind.
+      restored.backends().forEach(KeyedBackend::close);
+      catalog.collectGarbage();
+      return new Outcome(
+          summary(records, row, coordinator.statistics(), seconds),
+          coordinator.metadata().counters(),
+          resultFiles);
+    }
+  }
+
+  private void recover(FileSink sink, StartPoint start, CheckpointCatalog catalog) {
+    if (start.atBeginning()) {
+      settings.job().resultFile().ifPresent(name -> ResultFile.delete(settings.output(), name));
+    }
+    sink.recover(
+        start.metadata().firstCheckpoint(), start.metadata().transactions(), catalog::isOlder);
+  }
+
+  private List<Path> writeResults(List<ResultRow> rows, CheckpointCatalog catalog) {
+    Optional<String> name = settings.job().resultFile();
+    if (name.isEmpty()) {
+      return List.of();
+    }
+    return List.of(
+        ResultFile.write(settings.output(), name.get(), rows, catalog.incarnation().toString()));
+  }
+
+  private RunSummary summary(
+      long records, Optional<RestoreRow> row, RunStatistics statistics, double seconds) {
+    return new RunSummary(
+        records,
+        row.map(RestoreRow::checkpoint).orElse(null),
+        row.map(RestoreRow::changesReplayed).orElse(0L),
+        row.map(RestoreRow::millis).orElse(0L),
+        statistics.checkpoints(),
+        new RunSummary.Materializations(
+            metrics.count("materialization.completed.count"),
+            metrics.count("materialization.failed.count")),
+        Math.round(records / seconds * 10) / 10.0);
+  }
+}

@@ -1,0 +1,73 @@
+package io.alluvium.cli.runner;
+
+import io.alluvium.cli.input.IoMessages;
+import io.alluvium.cli.input.JobException;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/**
+ * The directory that a job writes to; it belongs to one job, whose name it keeps in {@code
+ * .alluvium/job}. Stateless.
+ */
+final class OutputDirectory {
+
+  private static final String PRIVATE = ".alluvium";
+
+  private OutputDirectory() {}
+
+  /** Makes it where needed, and refuses one that is another job's or cannot be written. */
+  static void claim(Path directory, String jobName) {
+    Path marker = directory.resolve(PRIVATE).resolve("job");
+    try {
+      Files.createDirectories(marker.getParent());
+      if (Files.exists(marker)) {
+        String owner = Files.readString(marker, StandardCharsets.UTF_8).strip();
+        if (!owner.isEmpty() && !owner.equals(jobName)) {
+          throw new JobException(
+              "the output directory '"
+                  + directory
+                  + "' belongs to the job '"
+                  + owner
+                  + "', this one is '"
+                  + jobName
+                  + "'; choose another --output");
+        }
+      }
+      Files.writeString(marker, jobName + "\n", StandardCharsets.UTF_8);
+    } catch (FileAlreadyExistsException e) {
+      throw new JobException(
+          "the output '"
+              + directory
+              + "' cannot be a directory: '"
+              + e.getFile()
+              + "' is a file; choose another --output",
+          e);
+    } catch (IOException e) {
+      throw cannotWrite(directory, e);
+    }
+  }
+
+  /** Where checkpoints go unless the configuration says otherwise. */
+  static Path checkpoints(Path directory) {
+    return directory.resolve(PRIVATE).resolve("checkpoints").toAbsolutePath().normalize();
+  }
+
+  /** Where tables go unless the configuration says otherwise. */
+  static Path local(Path directory) {
+    return directory.resolve(PRIVATE).resolve("local").toAbsolutePath().normalize();
+  }
+
+  static JobException cannotWrite(Path directory, IOException cause) {
+    return new JobException(
+        "the output directory '"
+            + directory
+            + "' cannot be written: "
+            + IoMessages.of(cause)
+            + "; make room or allow writing there and run the same command again: it resumes from"
+            + " the newest checkpoint",
+        cause);
+  }
+}

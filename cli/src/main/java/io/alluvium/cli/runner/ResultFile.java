@@ -1,0 +1,54 @@
+package io.alluvium.cli.runner;
+
+import io.alluvium.cli.job.ResultRow;
+import java.io.BufferedOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.List;
+
+/** The file of a job's final results, replaced as a whole. Stateless. */
+final class ResultFile {
+
+  private ResultFile() {}
+
+  /**
+   * Writes {@code key<TAB>count} lines.
+   *
+   * @param writer makes the temporary name the writer's own
+   */
+  static Path write(Path directory, String name, List<ResultRow> rows, String writer) {
+    Path target = directory.resolve(name);
+    Path temporary = directory.resolve("." + name + "." + writer);
+    try {
+      try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(temporary))) {
+        for (ResultRow row : rows) {
+          out.write((row.key() + "\t" + row.count() + "\n").getBytes(StandardCharsets.UTF_8));
+        }
+      }
+      try (FileChannel channel = FileChannel.open(temporary, StandardOpenOption.WRITE)) {
+        channel.force(true);
+      }
+      Files.move(temporary, target, StandardCopyOption.ATOMIC_MOVE);
+      try (FileChannel channel = FileChannel.open(directory, StandardOpenOption.READ)) {
+        channel.force(true);
+      }
+      return target;
+    } catch (IOException e) {
+      throw OutputDirectory.cannotWrite(directory, e);
+    }
+  }
+
+  static void delete(Path directory, String name) {
+    try {
+      Files.deleteIfExists(directory.resolve(name));
+    } catch (IOException e) {
+      throw OutputDirectory.cannotWrite(directory, e);
+    }
+  }
+}

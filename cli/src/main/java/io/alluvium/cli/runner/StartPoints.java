@@ -1,0 +1,159 @@
+package io.alluvium.cli.runner;
+
+import io.alluvium.Checkpoint;
+import io.alluvium.CheckpointCatalog;
+import io.alluvium.CheckpointInspector;
+import io.alluvium.RestoreMode;
+import io.alluvium.StateBackend;
+import io.alluvium.cli.input.InputFile;
+import io.alluvium.cli.input.InputFiles;
+import io.alluvium.cli.input.JobException;
+import io.alluvium.cli.input.Position;
+import io.alluvium.cli.input.Split;
+import io.alluvium.cli.input.SplitPlanner;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+
+/** Decides where a run begins, after the job was taken over. Confined to one thread. */
+final class StartPoints {
+
+  private static final int DEFAULT_MAX_PARALLELISM = 128;
+
+  private final RunSettings settings;
+  private final List<InputFile> files;
+  private final StateBackend backend;
+
+  StartPoints(RunSettings settings, List<InputFile> files, StateBackend backend) {
+    this.settings = settings;
+    this.files = files;
+    this.backend = backend;
+  }
+
+  /**
+   * The point to start at.
+   *
+   * @param newest what the takeover gave
+   */
+  StartPoint choose(Optional<Checkpoint> newest) {
+    if (settings.start() == RunSettings.StartMode.FRESH) {
+      return beginning();
+    }
+    if (newest.isEmpty()) {
+      Set<String> visible = FileSink.visibleFiles(settings.output());
+      if (!visible.isEmpty()) {
+        throw new JobException(
+            "the output directory '"
+                + settings.output()
+                + "' holds output ("
+                + visible.iterator().next()
+                + ") but there is no checkpoint to resume from in '"
+                + settings.backend().get("state.checkpoints.dir")
+                + "'; choose another --output, or remove it with --fresh");
+      }
+      return beginning();
+    }
+    StartPoint point = resume(newest.get(), RestoreMode.REUSE);
+    return outputIsGone(point.metadata()) ? beginning() : point;
+  }
+
+  /** The point that a checkpoint stands for, checked against what was asked for. */
+  StartPoint resume(Checkpoint checkpoint, RestoreMode mode) {
+    JobMetadata metadata = JobMetadataFormat.read(checkpoint.metadata(), checkpoint.id());
+    if (!metadata.kind().equals(settings.job().kind())) {
+      throw new JobException(
+          "the job '"
+              + settings.jobName()
+              + "' is a "
+              + metadata.kind()
+              + ", not a "
+              + settings.job().kind()
+              + "; choose another --job-name and state.checkpoints.dir, or start over with --fresh");
+    }
+    checkParameters(metadata.parameters(), settings.job().parameters());
+    int maxParallelism = settings.maxParallelism().orElse(metadata.maxParallelism());
+    if (maxParallelism != metadata.maxParallelism()) {
+      throw new JobException(
+          "--max-parallelism is fixed at the first start: this job has "
+              + metadata.maxParallelism()
+              + ", not "
+              + maxParallelism
+              + "; give the same, or start over with --fresh");
+    }
+    checkParallelism(maxParallelism);
+    InputFiles.checkUnchanged(files, metadata.files());
+    return new StartPoint(
+        metadata, Optional.of(checkpoint), mode, greatestCheckpoint(checkpoint.id()) + 1);
+  }
+
+  private void checkParameters(Map<String, String> before, Map<String, String> now) {
+    for (String name : new TreeMap<>(now).keySet()) {
+      if (!String.valueOf(now.get(name)).equals(before.get(name))) {
+        throw new JobException(
+            "the job started with "
+                + name
+                + " "
+                + before.get(name)
+                + ", not "
+                + now.get(name)
+                + "; give the same, or start over with --fresh");
+      }
+    }
+  }
+
+  private void checkParallelism(int maxParallelism) {
+    if (settings.parallelism() > maxParallelism) {
+      throw JobException.usage(
+          "--parallelism "
+              + settings.parallelism()
+              + " is more than --max-parallelism "
+              + maxParallelism
+              + "; lower the one, or raise the other before the first start");
+    }
+  }
+
+  private StartPoint beginning() {
+    int maxParallelism = settings.maxParallelism().orElse(DEFAULT_MAX_PARALLELISM);
+    checkParallelism(maxParallelism);
+    List<Split> splits =
+        SplitPlanner.plan(
+            files,
+            settings.job().format(),
+            files.stream().map(file -> settings.job().headerBytes(file)).toList());
+    long first = greatestCheckpoint(0) + 1;
+    JobMetadata metadata =
+        new JobMetadata(
+            JobMetadata.FORMAT,
+            settings.job().kind(),
+            settings.job().parameters(),
+            maxParallelism,
+            files.stream().map(InputFiles::fingerprint).toList(),
+            splits,
+            splits.stream().map(Position::startOf).toList(),
+            first,
+            List.of(),
+            Map.of(),
+            List.of(),
+            false);
+    return new StartPoint(metadata, Optional.empty(), RestoreMode.REUSE, first);
+  }
+
+  /** Ids are never used again, not even those of output whose checkpoint is gone or damaged. */
+  private long greatestCheckpoint(long atLeast) {
+    long greatest = Math.max(atLeast, FileSink.greatestCheckpoint(settings.output()));
+    CheckpointCatalog catalog = backend.catalog();
+    greatest = Math.max(greatest, catalog.latest().map(Checkpoint::id).orElse(0L));
+    for (CheckpointInspector.Entry entry : backend.inspector().list()) {
+      greatest = Math.max(greatest, entry.checkpoint().map(Checkpoint::id).orElse(0L));
+    }
+    return greatest;
+  }
+
+  /** Whether a finished job's output was removed, so that only the input can bring it back. */
+  private boolean outputIsGone(JobMetadata metadata) {
+    return metadata.finished()
+        && !FileSink.allRecoverable(settings.output(), metadata.outputs(), metadata.transactions());
+  }
+}
