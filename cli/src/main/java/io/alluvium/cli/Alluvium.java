@@ -16,7 +16,7 @@ import picocli.CommandLine.Spec;
     scope = ScopeType.INHERIT,
     versionProvider = Version.class,
     description = "Keyed state for JVM stream processors: runs jobs and inspects checkpoints.",
-    subcommands = {RunCommand.class, CheckpointsCommand.class},
+    subcommands = {DemoCommand.class, RunCommand.class, CheckpointsCommand.class},
     footer = {
       "",
       "Durations are written 300ms, 2s, 10m, '10 min', 1h. Results go to standard output,",
