@@ -2,13 +2,10 @@ package io.alluvium.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import picocli.CommandLine;
 
 /** Mistakes that the command line alone shows. */
 final class CommandLineTest {
@@ -16,14 +13,14 @@ final class CommandLineTest {
 
   @Test
   void help_tellsTheCommands() {
-    Result result = run("--help");
+    Cli.Result result = Cli.run("--help");
     assertThat(result.status()).isZero();
     assertThat(result.out()).contains("run", "checkpoints", "Exit status: 0 = ok");
   }
 
   @Test
   void help_ofAJob_tellsItsOptions() {
-    Result result = run("run", "sliding-window", "--help");
+    Cli.Result result = Cli.run("run", "sliding-window", "--help");
     assertThat(result.status()).isZero();
     assertThat(result.out())
         .contains("--input", "--output", "--config", "--set", "--job-name", "--parallelism")
@@ -36,17 +33,20 @@ final class CommandLineTest {
   void mistakes_areUsage_oneSentence() throws Exception {
     Path text = Files.writeString(dir.resolve("a.txt"), "a\n");
     String[] good = {"run", "wordcount", "--input", text.toString(), "--output", dir + "/out"};
-    assertUsage("Unknown option: '--frsh'", with(good, "--frsh"));
-    assertUsage("'5000x' must be a number of records per second", with(good, "--rate", "5000x"));
+    assertUsage("Unknown option: '--frsh'", Cli.args(good, "--frsh"));
     assertUsage(
-        "'0/s' must be a number of records per second above 0", with(good, "--rate", "0/s"));
-    assertUsage("'10' must be a duration", with(good, "--checkpoint-interval", "10"));
+        "'5000x' must be a number of records per second", Cli.args(good, "--rate", "5000x"));
     assertUsage(
-        "--checkpoint-interval 0s must be at least 1ms", with(good, "--checkpoint-interval", "0s"));
-    assertUsage("--parallelism 0 must lie within 1 and 32768", with(good, "--parallelism", "0"));
-    assertUsage("'two' is not an int", with(good, "--parallelism", "two"));
-    assertUsage("--on-bad-record", with(good, "--on-bad-record", "panic"));
-    assertUsage("unknown option 'colour' in --set", with(good, "--set", "colour=red"));
+        "'0/s' must be a number of records per second above 0", Cli.args(good, "--rate", "0/s"));
+    assertUsage("'10' must be a duration", Cli.args(good, "--checkpoint-interval", "10"));
+    assertUsage(
+        "--checkpoint-interval 0s must be at least 1ms",
+        Cli.args(good, "--checkpoint-interval", "0s"));
+    assertUsage(
+        "--parallelism 0 must lie within 1 and 32768", Cli.args(good, "--parallelism", "0"));
+    assertUsage("'two' is not an int", Cli.args(good, "--parallelism", "two"));
+    assertUsage("--on-bad-record", Cli.args(good, "--on-bad-record", "panic"));
+    assertUsage("unknown option 'colour' in --set", Cli.args(good, "--set", "colour=red"));
     assertUsage("Missing required option: '--output=DIR'", "run", "wordcount", "--input", "x");
     assertUsage("name the job to run", "run");
     assertUsage("name what to do", "checkpoints");
@@ -56,8 +56,8 @@ final class CommandLineTest {
 
   @Test
   void configFile_missing_isNamed() {
-    Result result =
-        run(
+    Cli.Result result =
+        Cli.run(
             "run",
             "wordcount",
             "--input",
@@ -76,7 +76,7 @@ final class CommandLineTest {
   @Test
   void checkpointDirectory_missing_isNamed_andNotMade() {
     Path missing = dir.resolve("checkpoints");
-    Result result = run("checkpoints", "list", "--dir", missing.toString());
+    Cli.Result result = Cli.run("checkpoints", "list", "--dir", missing.toString());
     assertThat(result.status()).isEqualTo(1);
     assertThat(result.err())
         .isEqualTo(
@@ -85,26 +85,9 @@ final class CommandLineTest {
   }
 
   private static void assertUsage(String message, String... args) {
-    Result result = run(args);
+    Cli.Result result = Cli.run(args);
     assertThat(result.err()).startsWith("alluvium: ").contains(message).doesNotContain("\tat ");
     assertThat(result.status()).as(result.err()).isEqualTo(2);
     assertThat(result.out()).isEmpty();
-  }
-
-  private static String[] with(String[] args, String... more) {
-    String[] all = java.util.Arrays.copyOf(args, args.length + more.length);
-    System.arraycopy(more, 0, all, args.length, more.length);
-    return all;
-  }
-
-  record Result(int status, String out, String err) {}
-
-  static Result run(String... args) {
-    StringWriter out = new StringWriter();
-    StringWriter err = new StringWriter();
-    CommandLine commandLine = Alluvium.commandLine();
-    commandLine.setOut(new PrintWriter(out, true));
-    commandLine.setErr(new PrintWriter(err, true));
-    return new Result(commandLine.execute(args), out.toString(), err.toString());
   }
 }

@@ -1,0 +1,175 @@
+package io.alluvium.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.alluvium.testkit.Seeds;
+import io.alluvium.testkit.kill.KillHarness;
+import io.alluvium.testkit.kill.KillHarness.Moments;
+import io.alluvium.testkit.kill.KillHarness.Round;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * The real command, killed with SIGKILL again and again, each life with another parallelism, table
+ * and kind of checkpoint: its results are exact all the same, and every line of output is there
+ * once.
+ */
+final class KillIT {
+  private static final Pattern CONFIRMED = Pattern.compile("checkpoint (\\d+) confirmed");
+  private static final Pattern RESUMED = Pattern.compile("resuming from checkpoint (\\d+)");
+  private static final int ROUNDS = 10;
+  private static final Duration TIMEOUT = Duration.ofMinutes(2);
+
+  @TempDir Path dir;
+
+  private Random random = new Random();
+
+  @Test
+  void wordcount_killedAgainAndAgain_countsExactly() throws IOException {
+    random = new Random(seed());
+    List<String> lines = WordCountRunTest.randomLines(random, 12_000);
+    Path input = Files.createDirectory(dir.resolve("in"));
+    Files.write(input.resolve("a.txt"), lines.subList(0, 7_000), StandardCharsets.UTF_8);
+    Files.write(input.resolve("b.txt"), lines.subList(7_000, 12_000), StandardCharsets.UTF_8);
+    Map<String, Long> expected = Cli.recount(lines);
+    survive(
+        output -> List.of("run", "wordcount", "--input", input.toString(), "--rate", "5000/s"),
+        output -> {
+          assertThat(Cli.counts(output)).isEqualTo(expected);
+          assertThat(Cli.partSums(output)).isEqualTo(expected);
+        });
+  }
+
+  @Test
+  void slidingWindow_killedAgainAndAgain_firesEachWindowOnce() throws IOException {
+    random = new Random(seed());
+    WindowModel model = new WindowModel(100, 20, 15);
+    List<String> rows = new ArrayList<>(List.of("k,t,v"));
+    long time = 0;
+    for (int i = 0; i < 12_000; i++) {
+      time += random.nextInt(3);
+      long at = time - random.nextInt(25);
+      String key = "k" + random.nextInt(20);
+      rows.add(key + "," + at + "," + i);
+      model.add(key, at, Integer.toString(i));
+    }
+    Path input = Files.write(dir.resolve("in.csv"), rows, StandardCharsets.UTF_8);
+    List<String> expected = model.finish();
+    survive(
+        output ->
+            List.of(
+                "run",
+                "sliding-window",
+                "--input",
+                input.toString(),
+                "--rate",
+                "5000/s",
+                "--key",
+                "k",
+                "--time",
+                "t",
+                "--value",
+                "v",
+                "--window",
+                "100ms",
+                "--slide",
+                "20ms",
+                "--lateness",
+                "15ms"),
+        output -> assertThat(Cli.partLines(output)).isEqualTo(expected));
+  }
+
+  private interface Command {
+    List<String> of(Path output);
+  }
+
+  private interface Check {
+    void check(Path output) throws IOException;
+  }
+
+  private void survive(Command command, Check check) throws IOException {
+    Path output = dir.resolve("out-0");
+    long acknowledged = 0;
+    int kills = 0;
+    List<String> history = new ArrayList<>();
+    for (int round = 0; kills < ROUNDS && round < 5 * ROUNDS; round++) {
+      Round life = harness(command.of(output), output).kill(new Moments(6, Duration.ofMillis(80)));
+      history.add(life.toString());
+      acknowledged = checkResumed(life, acknowledged, history);
+      if (life.killed()) {
+        assertThat(life.exitStatus()).isEqualTo(128 + 9);
+        kills++;
+      } else {
+        assertThat(life.exitStatus()).as("%s", history).isZero();
+        check.check(output);
+        output = dir.resolve("out-" + (round + 1));
+        acknowledged = 0;
+        history.clear();
+      }
+    }
+    assertThat(kills).isEqualTo(ROUNDS);
+    Round end = harness(command.of(output), output).finish();
+    history.add(end.toString());
+    checkResumed(end, acknowledged, history);
+    assertThat(end.exitStatus()).as("%s", history).isZero();
+    check.check(output);
+  }
+
+  /** What was acknowledged is never lost; an unacknowledged checkpoint may have made it. */
+  private static long checkResumed(Round life, long acknowledged, List<String> history) {
+    for (String line : life.output()) {
+      Matcher resumed = RESUMED.matcher(line);
+      if (resumed.find()) {
+        assertThat(Long.parseLong(resumed.group(1)))
+            .as("%s", history)
+            .isBetween(acknowledged, acknowledged + 1);
+      }
+    }
+    List<Long> ids = life.acknowledged();
+    if (acknowledged > 0 && !ids.isEmpty()) {
+      assertThat(ids.get(0)).as("%s", history).isGreaterThan(acknowledged);
+    }
+    return ids.isEmpty() ? acknowledged : ids.get(ids.size() - 1);
+  }
+
+  private KillHarness harness(List<String> command, Path output) {
+    List<String> arguments = new ArrayList<>(command);
+    arguments.addAll(List.of("--output", output.toString(), "--checkpoint-interval", "50ms"));
+    arguments.addAll(List.of("--parallelism", Integer.toString(1 + random.nextInt(3))));
+    set(arguments, "state.backend.changelog.enabled", random.nextInt(4) > 0);
+    set(arguments, "state.backend.local-recovery", random.nextBoolean());
+    set(arguments, "state.backend.type", random.nextInt(4) > 0 ? "rocksdb" : "heap");
+    set(arguments, "state.backend.changelog.periodic-materialize.interval", "150ms");
+    return new KillHarness(
+        KillHarness.java(
+            List.of("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
+            Alluvium.class.getName(),
+            arguments),
+        dir,
+        CONFIRMED,
+        TIMEOUT,
+        new Random(random.nextLong()));
+  }
+
+  private static void set(List<String> arguments, String key, Object value) {
+    arguments.add("--set");
+    arguments.add(key + "=" + value);
+  }
+
+  private static long seed() {
+    long seed = Seeds.of(1).findFirst().orElseThrow();
+    System.out.println("KillIT: -Dseed=" + seed);
+    return seed;
+  }
+}

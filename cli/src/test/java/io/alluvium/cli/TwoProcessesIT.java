@@ -1,0 +1,117 @@
+package io.alluvium.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.alluvium.testkit.kill.KillHarness;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What other processes, and the limits of the machine, do to a running job. */
+final class TwoProcessesIT {
+  @TempDir Path dir;
+  private final List<Process> processes = new ArrayList<>();
+  private List<String> lines = List.of();
+  private Map<String, Long> expected = Map.of();
+  private Path input;
+  private Path output;
+
+  @BeforeEach
+  void setUp() throws IOException {
+    input = dir.resolve("in.txt");
+    output = dir.resolve("out");
+    lines = WordCountRunTest.randomLines(new Random(9), 5_000);
+    expected = Cli.recount(lines);
+    Files.write(input, lines, StandardCharsets.UTF_8);
+  }
+
+  @AfterEach
+  void endProcesses() {
+    processes.forEach(Process::destroyForcibly);
+  }
+
+  @Test
+  void secondProcess_onTheSameJob_fencesTheFirst_andTheResultIsExact() throws Exception {
+    Process first = start(List.of(), "--rate", "500/s");
+    BufferedReader reader = first.errorReader(StandardCharsets.UTF_8);
+    List<String> messages = new ArrayList<>();
+    for (int confirmed = 0; confirmed < 3; ) {
+      String line = reader.readLine();
+      assertThat(line).as("%s", messages).isNotNull();
+      messages.add(line);
+      confirmed += line.startsWith("checkpoint ") ? 1 : 0;
+    }
+    Process second = start(List.of());
+    List<String> secondMessages = second.errorReader(StandardCharsets.UTF_8).lines().toList();
+    assertThat(second.waitFor()).as("%s", secondMessages).isZero();
+
+    messages.addAll(reader.lines().toList());
+    assertThat(first.waitFor()).as("%s", messages).isEqualTo(1);
+    assertThat(messages).noneMatch(line -> line.startsWith("\tat "));
+    assertThat(messages.get(messages.size() - 1))
+        .startsWith("alluvium: ")
+        .containsPattern("taken over|took over");
+    assertExact();
+  }
+
+  /** As near as a test comes to a full disk: no file may grow beyond a limit. */
+  @Test
+  void disk_full_isToldInOneSentence_andTheJobResumes() throws Exception {
+    Process limited = start(List.of("bash", "-c", "ulimit -f 24; exec \"$@\"", "limited"));
+    List<String> messages = limited.errorReader(StandardCharsets.UTF_8).lines().toList();
+    assertThat(limited.waitFor()).as("%s", messages).isEqualTo(1);
+    assertThat(messages).noneMatch(line -> line.startsWith("\tat "));
+    assertThat(messages.get(messages.size() - 1))
+        .startsWith("alluvium: ")
+        .containsIgnoringCase("file too large")
+        .contains("same command again");
+
+    Process again = start(List.of());
+    List<String> rest = again.errorReader(StandardCharsets.UTF_8).lines().toList();
+    assertThat(again.waitFor()).as("%s", rest).isZero();
+    assertExact();
+  }
+
+  private void assertExact() throws IOException {
+    assertThat(Cli.counts(output)).isEqualTo(expected);
+    assertThat(Cli.partSums(output)).isEqualTo(expected);
+  }
+
+  private Process start(List<String> wrapper, String... more) throws IOException {
+    List<String> command = new ArrayList<>(wrapper);
+    List<String> arguments =
+        new ArrayList<>(
+            List.of(
+                "run",
+                "wordcount",
+                "--input",
+                input.toString(),
+                "--output",
+                output.toString(),
+                "--checkpoint-interval",
+                "100ms"));
+    arguments.addAll(List.of(more));
+    command.addAll(
+        KillHarness.java(
+            List.of("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
+            Alluvium.class.getName(),
+            arguments));
+    Process process =
+        new ProcessBuilder(command)
+            .directory(dir.toFile())
+            .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+            .start();
+    processes.add(process);
+    return process;
+  }
+}
