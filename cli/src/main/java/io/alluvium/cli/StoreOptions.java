@@ -3,13 +3,14 @@ package io.alluvium.cli;
 import io.alluvium.StateBackend;
 import io.alluvium.cli.input.JobException;
 import io.alluvium.cli.runner.Backends;
+import io.alluvium.cli.runner.CheckpointDirectory;
 import io.alluvium.config.CoreOptions;
 import io.alluvium.spi.Metrics;
-import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
@@ -40,19 +41,8 @@ final class StoreOptions {
 
   /** Looking at a mistyped directory must not make it. */
   private void checkExists() {
-    Path path;
-    try {
-      if (directory.startsWith("file:")) {
-        path = Path.of(URI.create(directory));
-      } else if (directory.matches("[A-Za-z][A-Za-z0-9+.-]+:.*")) {
-        return;
-      } else {
-        path = Path.of(directory);
-      }
-    } catch (IllegalArgumentException e) {
-      throw JobException.usage("--dir '" + directory + "' is neither a path nor a URI", e);
-    }
-    if (!Files.isDirectory(path)) {
+    Optional<Path> local = CheckpointDirectory.local(directory);
+    if (local.isPresent() && !Files.isDirectory(local.get())) {
       throw new JobException(
           "the checkpoint directory '" + directory + "' does not exist; check --dir");
     }

@@ -3,11 +3,13 @@ package io.alluvium.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Random;
+import java.util.zip.CRC32C;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -254,9 +256,13 @@ final class RefusalsTest {
     finish();
     Path manifest = newestManifest();
     byte[] bytes = Files.readAllBytes(manifest);
-    // The version follows the magic of eight bytes, see docs/formats/manifest.md.
+    // The version follows the magic of eight bytes, the checksum comes last:
+    // docs/formats/manifest.md.
     byte[] newer = bytes.clone();
-    newer[VERSION_OFFSET] = 99;
+    newer[9] = 99;
+    CRC32C crc = new CRC32C();
+    crc.update(newer, 0, newer.length - 4);
+    ByteBuffer.wrap(newer).putInt(newer.length - 4, (int) crc.getValue());
     Files.write(manifest, newer);
     Cli.Result result = Cli.run(command);
     assertThat(result.status()).isEqualTo(1);
@@ -264,8 +270,6 @@ final class RefusalsTest {
     Files.write(manifest, bytes);
     assertStillThere();
   }
-
-  private static final int VERSION_OFFSET = 5;
 
   private void finish() {
     Cli.Result result = Cli.run(command);

@@ -5,7 +5,6 @@ import io.alluvium.CheckpointCatalog;
 import io.alluvium.CheckpointHandle;
 import io.alluvium.KeyGroupRange;
 import io.alluvium.KeyedBackend;
-import io.alluvium.RestoreMode;
 import io.alluvium.RestoreReport;
 import io.alluvium.StateBackend;
 import io.alluvium.StateBackendException;
@@ -60,13 +59,28 @@ public final class JobRunner {
   private Outcome run() {
     try (StateBackend backend = Backends.open(settings.backend(), metrics)) {
       OutputDirectory.claim(settings.output(), settings.jobName());
-      CheckpointCatalog catalog = backend.catalog();
       StartPoints points = new StartPoints(settings, files, backend);
-      StartPoint start = points.choose(catalog.takeOver(settings.jobName()));
+      StartPoint start = points.choose(takeOver(backend));
       long restoreStart = System.nanoTime();
       Restored restored = restore(backend, points, start);
       Optional<RestoreRow> row = report(restored, restoreStart);
       return execute(backend, restored, row);
+    }
+  }
+
+  private Optional<Checkpoint> takeOver(StateBackend backend) {
+    try {
+      return backend.catalog().takeOver(settings.jobName());
+    } catch (StateBackendException e) {
+      boolean unreadable =
+          e.kind() == StateBackendException.Kind.CORRUPT
+              || e.kind() == StateBackendException.Kind.INCOMPATIBLE;
+      if (unreadable && settings.start() == RunSettings.StartMode.FRESH) {
+        // Nothing of it is wanted any more.
+        OldCheckpoints.remove(backend, settings, Long.MAX_VALUE);
+        return backend.catalog().takeOver(settings.jobName());
+      }
+      throw e;
     }
   }
 
@@ -92,7 +106,7 @@ public final class JobRunner {
                 + "); falling back to checkpoint "
                 + older.id()
                 + ": output that was committed after it is written twice");
-        start = points.resume(older, RestoreMode.DETACHED);
+        start = points.resume(older);
       }
     }
   }
@@ -177,7 +191,7 @@ public final class JobRunner {
     long began = System.nanoTime();
     try (FileSink sink = new FileSink(settings.output(), catalog.incarnation())) {
       if (!start.atBeginning()) {
-        recover(sink, start, catalog);
+        recover(sink, start, backend);
       }
       Coordinator coordinator;
       List<ResultRow> results;
@@ -196,7 +210,7 @@ public final class JobRunner {
                     listener,
                     execution.sourceCount()),
                 start);
-        results = execution.run(coordinator, () -> recover(sink, start, catalog));
+        results = execution.run(coordinator, () -> recover(sink, start, backend));
         records = execution.control().records();
       }
       double seconds = (System.nanoTime() - began) / 1e9;
@@ -211,12 +225,15 @@ public final class JobRunner {
     }
   }
 
-  private void recover(FileSink sink, StartPoint start, CheckpointCatalog catalog) {
+  private void recover(FileSink sink, StartPoint start, StateBackend backend) {
     if (start.atBeginning()) {
+      OldCheckpoints.remove(backend, settings, start.metadata().firstCheckpoint());
       settings.job().resultFile().ifPresent(name -> ResultFile.delete(settings.output(), name));
     }
     sink.recover(
-        start.metadata().firstCheckpoint(), start.metadata().transactions(), catalog::isOlder);
+        start.metadata().firstCheckpoint(),
+        start.metadata().transactions(),
+        backend.catalog()::isOlder);
   }
 
   private List<Path> writeResults(List<ResultRow> rows, CheckpointCatalog catalog) {

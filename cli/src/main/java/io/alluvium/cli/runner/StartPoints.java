@@ -55,12 +55,12 @@ final class StartPoints {
       }
       return beginning();
     }
-    StartPoint point = resume(newest.get(), RestoreMode.REUSE);
+    StartPoint point = resume(newest.get());
     return outputIsGone(point.metadata()) ? beginning() : point;
   }
 
   /** The point that a checkpoint stands for, checked against what was asked for. */
-  StartPoint resume(Checkpoint checkpoint, RestoreMode mode) {
+  StartPoint resume(Checkpoint checkpoint) {
     JobMetadata metadata = JobMetadataFormat.read(checkpoint.metadata(), checkpoint.id());
     if (!metadata.kind().equals(settings.job().kind())) {
       throw new JobException(
@@ -85,7 +85,10 @@ final class StartPoints {
     checkParallelism(maxParallelism);
     InputFiles.checkUnchanged(files, metadata.files());
     return new StartPoint(
-        metadata, Optional.of(checkpoint), mode, greatestCheckpoint(checkpoint.id()) + 1);
+        metadata,
+        Optional.of(checkpoint),
+        backend.catalog().restoreMode(),
+        greatestCheckpoint(checkpoint.id()) + 1);
   }
 
   private void checkParameters(Map<String, String> before, Map<String, String> now) {
