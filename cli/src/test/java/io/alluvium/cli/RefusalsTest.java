@@ -59,7 +59,7 @@ final class RefusalsTest {
   @Test
   void output_isAFile() throws IOException {
     Files.writeString(output, "x");
-    assertRefused(1, "cannot be a directory: '" + output + "' is a file", command);
+    assertRefused(1, "the output '" + output + "' is a file, not a directory; choose", command);
     assertThat(output).hasContent("x");
   }
 

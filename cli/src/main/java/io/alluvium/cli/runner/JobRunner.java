@@ -57,8 +57,8 @@ public final class JobRunner {
   }
 
   private Outcome run() {
+    OutputDirectory.claim(settings.output(), settings.jobName());
     try (StateBackend backend = Backends.open(settings.backend(), metrics)) {
-      OutputDirectory.claim(settings.output(), settings.jobName());
       StartPoints points = new StartPoints(settings, files, backend);
       StartPoint start = points.choose(takeOver(backend));
       long restoreStart = System.nanoTime();

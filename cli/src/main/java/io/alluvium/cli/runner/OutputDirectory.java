@@ -4,7 +4,6 @@ import io.alluvium.cli.input.IoMessages;
 import io.alluvium.cli.input.JobException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
@@ -21,6 +20,10 @@ final class OutputDirectory {
   /** Makes it where needed, and refuses one that is another job's or cannot be written. */
   static void claim(Path directory, String jobName) {
     Path marker = directory.resolve(PRIVATE).resolve("job");
+    if (Files.exists(directory) && !Files.isDirectory(directory)) {
+      throw new JobException(
+          "the output '" + directory + "' is a file, not a directory; choose another --output");
+    }
     try {
       Files.createDirectories(marker.getParent());
       if (Files.exists(marker)) {
@@ -37,14 +40,6 @@ final class OutputDirectory {
         }
       }
       Files.writeString(marker, jobName + "\n", StandardCharsets.UTF_8);
-    } catch (FileAlreadyExistsException e) {
-      throw new JobException(
-          "the output '"
-              + directory
-              + "' cannot be a directory: '"
-              + e.getFile()
-              + "' is a file; choose another --output",
-          e);
     } catch (IOException e) {
       throw cannotWrite(directory, e);
     }
