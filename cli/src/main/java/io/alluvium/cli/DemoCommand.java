@@ -1,6 +1,5 @@
 package io.alluvium.cli;
 
-import com.github.freva.asciitable.AsciiTable;
 import io.alluvium.cli.input.JobException;
 import io.alluvium.cli.job.WordCountJob;
 import io.alluvium.cli.runner.CheckpointRow;
@@ -115,14 +114,16 @@ final class DemoCommand implements Callable<Integer> {
         RATE,
         // The default of ten minutes would show none.
         "--set",
-        "state.backend.changelog.periodic-materialize.interval=2s");
+        "state.backend.changelog.periodic-materialize.interval=2s",
+        "--set",
+        "state.backend.local-recovery=true");
   }
 
   private static String checkpoints(DemoWorker.Life killed, DemoWorker.Life finished) {
     List<String[]> rows = new ArrayList<>();
     killed.checkpoints().forEach(row -> rows.add(cells("killed", row)));
     finished.checkpoints().forEach(row -> rows.add(cells("resumed", row)));
-    return AsciiTable.getTable(
+    return Tables.of(
         new String[] {
           "worker",
           "id",
@@ -133,7 +134,7 @@ final class DemoCommand implements Callable<Integer> {
           "changelog blocks",
           "materialization used"
         },
-        rows.toArray(new String[0][]));
+        rows);
   }
 
   private static String[] cells(String worker, CheckpointRow row) {
@@ -162,10 +163,10 @@ final class DemoCommand implements Callable<Integer> {
             Long.toString(row.millis())
           });
     }
-    return AsciiTable.getTable(
+    return Tables.of(
         new String[] {
           "checkpoint", "files linked", "files downloaded", "blocks read", "changes replayed", "ms"
         },
-        rows.toArray(new String[0][]));
+        rows);
   }
 }

@@ -1,7 +1,6 @@
 package io.alluvium.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.github.freva.asciitable.AsciiTable;
 import io.alluvium.Checkpoint;
 import io.alluvium.CheckpointHandle;
 import io.alluvium.CheckpointInspector;
@@ -93,15 +92,15 @@ final class ShowCommand implements Callable<Integer> {
             Bytes.shown(sizes.full())
           });
     }
-    return AsciiTable.getTable(
+    return Tables.of(
         new String[] {
           "key groups", "parts", "materialization", "replay from", "end", "blocks", "size"
         },
-        rows.toArray(new String[0][]));
+        rows);
   }
 
   private static String states(List<StateRegistration> states) {
-    String[][] rows =
+    List<String[]> rows =
         states.stream()
             .map(
                 state ->
@@ -111,8 +110,8 @@ final class ShowCommand implements Callable<Integer> {
                       state.namespace().id(),
                       String.join(", ", state.values().stream().map(value -> value.id()).toList())
                     })
-            .toArray(String[][]::new);
-    return AsciiTable.getTable(new String[] {"state", "kind", "namespace", "values"}, rows);
+            .toList();
+    return Tables.of(new String[] {"state", "kind", "namespace", "values"}, rows);
   }
 
   /** Ours are JSON; those of another program are only counted. */
