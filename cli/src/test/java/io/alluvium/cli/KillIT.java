@@ -145,8 +145,7 @@ final class KillIT {
 
   private KillHarness harness(List<String> command, Path output) {
     List<String> arguments = new ArrayList<>(command);
-    arguments.addAll(
-        List.of("--output", output.toString(), "--checkpoint-interval", "50ms", "--verbose"));
+    arguments.addAll(List.of("--output", output.toString(), "--checkpoint-interval", "50ms"));
     arguments.addAll(List.of("--parallelism", Integer.toString(1 + random.nextInt(3))));
     set(arguments, "state.backend.changelog.enabled", random.nextInt(4) > 0);
     set(arguments, "state.backend.local-recovery", random.nextBoolean());
