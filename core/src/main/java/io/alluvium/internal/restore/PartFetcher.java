@@ -141,14 +141,19 @@ final class PartFetcher {
   }
 
   private CompletableFuture<Void> fetch(Wanted wanted) {
-    return reads
-        .run(() -> findLocally(wanted))
+    return local(wanted)
         .thenCompose(
             found ->
                 found
                     ? CompletableFuture.<Void>completedFuture(null)
                     : download(wanted.file(), wanted.places().get(0)))
         .thenRunAsync(() -> spread(wanted), execution.downloads());
+  }
+
+  private CompletableFuture<Boolean> local(Wanted wanted) {
+    return cache.isEmpty()
+        ? CompletableFuture.completedFuture(false)
+        : reads.run(() -> findLocally(wanted));
   }
 
   /** True when the first place has been served from the cache. */
