@@ -1,6 +1,5 @@
 package io.alluvium.testkit.blob;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.alluvium.StateBackendException;
 import io.alluvium.spi.BlobInfo;
 import io.alluvium.spi.BlobStore;
@@ -12,12 +11,9 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
-import java.util.EnumMap;
 import java.util.List;
-import java.util.Map;
 import java.util.OptionalLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
@@ -25,106 +21,83 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Wraps any blob store: counts and records every call, and lets those fail that a {@link FaultRule}
- * names. Thread-safe; guarded by {@code lock}, which is never held across a call of the wrapped
- * store.
+ * Wraps any blob store: counts and records every call, and lets those fail that its {@link
+ * FaultPlan} names. Thread-safe.
  */
 public final class FaultyBlobStore implements BlobStore {
 
   /*
-   * The first rule whose pattern matches and whose count is hit decides; every matching rule counts the call. What is
-   * read passes through memory, so that bits can be flipped; test blobs are small.
+   * What is read passes through memory when it is damaged on the way; test blobs are small.
    */
-  private static final class Armed {
-    private final FaultRule rule;
-    private int seen;
-
-    private Armed(FaultRule rule) {
-      this.rule = rule;
-    }
-  }
-
   private final BlobStore store;
   private final Consumer<Duration> sleeper;
-  private final Object lock = new Object();
+  private final FaultPlan plan;
+  private volatile boolean stopped;
 
-  @GuardedBy("lock")
-  private final List<Armed> rules = new ArrayList<>();
-
-  @GuardedBy("lock")
-  private final List<String> trace = new ArrayList<>();
-
-  @GuardedBy("lock")
-  private final Map<BlobOp, Integer> counts = new EnumMap<>(BlobOp.class);
-
-  @GuardedBy("lock")
-  private boolean stopped;
-
-  /** Delays sleep on the calling thread. */
+  /** With a plan of its own; delays sleep on the calling thread. */
   public FaultyBlobStore(BlobStore store) {
     this(store, duration -> LockSupport.parkNanos(duration.toNanos()));
   }
 
   /**
+   * With a plan of its own.
+   *
    * @param sleeper waits for the time of a {@link Fault.Delay}
    */
   public FaultyBlobStore(BlobStore store, Consumer<Duration> sleeper) {
+    this(store, sleeper, new FaultPlan());
+  }
+
+  /**
+   * Made from its parts.
+   *
+   * @param sleeper waits for the time of a {@link Fault.Delay}
+   * @param plan may be shared with stores of other processes
+   */
+  public FaultyBlobStore(BlobStore store, Consumer<Duration> sleeper, FaultPlan plan) {
     this.store = store;
     this.sleeper = sleeper;
+    this.plan = plan;
+  }
+
+  /** What goes wrong, and what was called. */
+  public FaultPlan plan() {
+    return plan;
   }
 
   /** Adds a rule, see {@link FaultRule}; its calls are counted from now on. */
   public void rule(String line) {
-    rule(FaultRule.parse(line));
-  }
-
-  public void rule(FaultRule rule) {
-    synchronized (lock) {
-      rules.add(new Armed(rule));
-    }
+    plan.rule(line);
   }
 
   /** Forgets all rules. */
   public void clearRules() {
-    synchronized (lock) {
-      rules.clear();
-    }
-  }
-
-  /** From now on every call fails before it takes effect, as if the process were dead. */
-  public void stop() {
-    synchronized (lock) {
-      stopped = true;
-    }
+    plan.clear();
   }
 
   /** How many calls of a kind were made. */
   public int count(BlobOp op) {
-    synchronized (lock) {
-      return counts.getOrDefault(op, 0);
-    }
+    return plan.count(op);
   }
 
   /** How many calls were made. */
   public int calls() {
-    synchronized (lock) {
-      return trace.size();
-    }
+    return plan.calls().size();
   }
 
   /** Every call so far, one line each: call, name, size, and the fault if there was one. */
   public List<String> trace() {
-    synchronized (lock) {
-      return List.copyOf(trace);
-    }
+    return plan.trace();
   }
 
   /** Forgets counts and trace. */
   public void clearTrace() {
-    synchronized (lock) {
-      trace.clear();
-      counts.clear();
-    }
+    plan.clearCalls();
+  }
+
+  /** From now on every call fails before it takes effect, as if the process were dead. */
+  public void stop() {
+    stopped = true;
   }
 
   @Override
@@ -230,28 +203,8 @@ public final class FaultyBlobStore implements BlobStore {
   }
 
   private @Nullable Fault begin(BlobOp op, String name, String detail) {
-    synchronized (lock) {
-      Fault fault = null;
-      for (Armed armed : rules) {
-        if (armed.rule.concerns(op, name)) {
-          armed.seen++;
-          if (fault == null && armed.rule.hits(armed.seen)) {
-            fault = armed.rule.fault();
-          }
-        }
-      }
-      if (stopped) {
-        fault = new Fault.FailBefore();
-      }
-      counts.merge(op, 1, Integer::sum);
-      trace.add(
-          op.word()
-              + " "
-              + name
-              + (detail.isEmpty() ? "" : " " + detail)
-              + (fault == null ? "" : " -> " + fault));
-      return fault;
-    }
+    Fault fault = plan.begin(op, name, detail);
+    return stopped ? new Fault.FailBefore() : fault;
   }
 
   private <T> T effect(BlobOp op, String name, @Nullable Fault fault, Supplier<T> call) {

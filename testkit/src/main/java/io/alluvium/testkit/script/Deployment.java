@@ -19,7 +19,10 @@ public interface Deployment extends AutoCloseable {
 
   void sleep(Duration duration);
 
-  /** Long enough for a periodic materialization of each backend. */
+  /**
+   * Goes on long enough for a periodic materialization of each backend, if the settings of the
+   * process have any.
+   */
   Duration materializationPause();
 
   /** Lets background work go on for a moment, perhaps. */

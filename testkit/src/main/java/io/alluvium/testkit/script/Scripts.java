@@ -1,9 +1,13 @@
 package io.alluvium.testkit.script;
 
+import io.alluvium.testkit.blob.FaultPlan;
 import io.alluvium.testkit.blob.MapBlobStore;
 import io.alluvium.testkit.sim.RandomChoices;
 import io.alluvium.testkit.sim.SimulatedBlobStore;
 import io.alluvium.testkit.sim.Simulation;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -29,9 +33,10 @@ public final class Scripts {
     // A third of the seeds runs over a network that loses calls now and then.
     SimulatedBlobStore.Network network =
         seed % 3 == 0 ? FLAKY : SimulatedBlobStore.Network.RELIABLE;
-    try (Simulation simulation = new Simulation(new RandomChoices(seed))) {
-      SimulatedDeployment deployment =
-          new SimulatedDeployment(simulation, new MapBlobStore(), network, directory);
+    Simulation simulation = new Simulation(new RandomChoices(seed));
+    try (SimulatedDeployment deployment =
+        new SimulatedDeployment(
+            simulation, new MapBlobStore(), network, fresh(directory), new FaultPlan())) {
       deployment.run(() -> new ScriptRunner(deployment, script, MAX_PARALLELISM).run());
     }
   }
@@ -45,8 +50,16 @@ public final class Scripts {
   /** Runs one script on real threads; throws when it fails. */
   public static void runOnThreads(long seed, Script script, Path directory) {
     try (ThreadedDeployment deployment =
-        new ThreadedDeployment(new MapBlobStore(), directory, seed)) {
+        new ThreadedDeployment(new MapBlobStore(), fresh(directory), seed)) {
       new ScriptRunner(deployment, script, MAX_PARALLELISM).run();
+    }
+  }
+
+  private static Path fresh(Path directory) {
+    try {
+      return Files.createTempDirectory(directory, "run");
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
   }
 

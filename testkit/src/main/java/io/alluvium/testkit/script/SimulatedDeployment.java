@@ -2,9 +2,11 @@ package io.alluvium.testkit.script;
 
 import io.alluvium.Components;
 import io.alluvium.StateBackend;
+import io.alluvium.config.Durations;
 import io.alluvium.spi.BlobInfo;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.Metrics;
+import io.alluvium.testkit.blob.FaultPlan;
 import io.alluvium.testkit.blob.FaultyBlobStore;
 import io.alluvium.testkit.blob.MapBlobStore;
 import io.alluvium.testkit.sim.SimulatedBlobStore;
@@ -12,7 +14,6 @@ import io.alluvium.testkit.sim.SimulatedProcess;
 import io.alluvium.testkit.sim.Simulation;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -27,26 +28,33 @@ import org.jspecify.annotations.Nullable;
  */
 public final class SimulatedDeployment implements Deployment {
 
-  private static final Duration INTERVAL = Duration.ofMinutes(10);
+  private static final String INTERVAL_KEY =
+      "state.backend.changelog.periodic-materialize.interval";
 
   private final Simulation simulation;
   private final MapBlobStore blobs;
   private final SimulatedBlobStore.Network network;
   private final Path directory;
   private final SimulatedProcess driver;
-  private final List<String> rules = new ArrayList<>();
+  private final FaultPlan faults;
   private @Nullable SimulatedProcess current;
-  private @Nullable FaultyBlobStore store;
+  private @Nullable StateBackend backend;
+  private Duration interval = Duration.ZERO;
   private int started;
 
   /**
+   * Made before anything runs.
+   *
    * @param directory for local files
+   * @param faults counts the calls of all processes
    */
   public SimulatedDeployment(
       Simulation simulation,
       MapBlobStore blobs,
       SimulatedBlobStore.Network network,
-      Path directory) {
+      Path directory,
+      FaultPlan faults) {
+    this.faults = faults;
     this.simulation = simulation;
     this.blobs = blobs;
     this.network = network;
@@ -64,27 +72,30 @@ public final class SimulatedDeployment implements Deployment {
   public StateBackend start(Map<String, String> settings) {
     SimulatedProcess process = simulation.process("P" + ++started);
     FaultyBlobStore faulty =
-        new FaultyBlobStore(process.store(blobs, network), process.execution()::sleep);
-    rules.forEach(faulty::rule);
+        new FaultyBlobStore(process.store(blobs, network), process.execution()::sleep, faults);
     current = process;
-    store = faulty;
     Map<String, String> all = new HashMap<>(settings);
-    all.putIfAbsent(
-        "state.backend.changelog.periodic-materialize.interval", INTERVAL.toMinutes() + "m");
+    interval = Durations.parse(all.computeIfAbsent(INTERVAL_KEY, key -> "10m"));
     all.put("state.backend.rocksdb.localdir", directory.resolve("P" + started).toString());
-    return StateBackend.open(
-        all,
-        new Components(
-            Optional.of(faulty),
-            Optional.of(process.execution()),
-            new Random(simulation.choices().choose(Integer.MAX_VALUE)),
-            Metrics.NONE));
+    StateBackend opened =
+        StateBackend.open(
+            all,
+            new Components(
+                Optional.of(faulty),
+                Optional.of(process.execution()),
+                new Random(simulation.choices().choose(Integer.MAX_VALUE)),
+                Metrics.NONE));
+    backend = opened;
+    return opened;
   }
 
   @Override
   public void kill() {
     if (current != null) {
       current.kill();
+      // Nothing of this reaches the store any more; it gives native memory back.
+      SimulatedProcess.releaseAfterDeath(backend);
+      backend = null;
     }
   }
 
@@ -100,7 +111,7 @@ public final class SimulatedDeployment implements Deployment {
 
   @Override
   public Duration materializationPause() {
-    return INTERVAL.multipliedBy(2);
+    return interval.isZero() ? Duration.ofSeconds(1) : interval.multipliedBy(2);
   }
 
   @Override
@@ -110,18 +121,12 @@ public final class SimulatedDeployment implements Deployment {
 
   @Override
   public void fault(String rule) {
-    rules.add(rule);
-    if (store != null) {
-      store.rule(rule);
-    }
+    faults.rule(rule);
   }
 
   @Override
   public void heal() {
-    rules.clear();
-    if (store != null) {
-      store.clearRules();
-    }
+    faults.clear();
   }
 
   @Override
@@ -131,6 +136,7 @@ public final class SimulatedDeployment implements Deployment {
 
   @Override
   public void close() {
+    kill();
     simulation.close();
   }
 }

@@ -7,10 +7,10 @@ import io.alluvium.spi.BlobName;
 import io.alluvium.spi.BlobStore;
 import io.alluvium.spi.Metrics;
 import io.alluvium.testkit.ThreadExecution;
+import io.alluvium.testkit.blob.FaultPlan;
 import io.alluvium.testkit.blob.FaultyBlobStore;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -31,7 +31,7 @@ public final class ThreadedDeployment implements Deployment {
   private final BlobStore blobs;
   private final Path directory;
   private final Random random;
-  private final List<String> rules = new ArrayList<>();
+  private final FaultPlan faults = new FaultPlan();
   private final ThreadExecution execution = new ThreadExecution();
   private @Nullable StateBackend current;
   private @Nullable FaultyBlobStore store;
@@ -49,8 +49,7 @@ public final class ThreadedDeployment implements Deployment {
 
   @Override
   public StateBackend start(Map<String, String> settings) {
-    FaultyBlobStore faulty = new FaultyBlobStore(blobs);
-    rules.forEach(faulty::rule);
+    FaultyBlobStore faulty = new FaultyBlobStore(blobs, this::sleep, faults);
     store = faulty;
     Map<String, String> all = new HashMap<>(settings);
     all.putIfAbsent(
@@ -98,18 +97,12 @@ public final class ThreadedDeployment implements Deployment {
 
   @Override
   public void fault(String rule) {
-    rules.add(rule);
-    if (store != null) {
-      store.rule(rule);
-    }
+    faults.rule(rule);
   }
 
   @Override
   public void heal() {
-    rules.clear();
-    if (store != null) {
-      store.clearRules();
-    }
+    faults.clear();
   }
 
   @Override

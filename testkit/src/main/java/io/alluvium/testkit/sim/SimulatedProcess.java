@@ -1,9 +1,11 @@
 package io.alluvium.testkit.sim;
 
+import io.alluvium.StateBackendException;
 import io.alluvium.spi.BlobStore;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One operating-system process of a simulation: its threads, its time, its way to the blob store.
@@ -81,6 +83,21 @@ public final class SimulatedProcess {
     if (!dead) {
       dead = true;
       simulation.unwind(this);
+    }
+  }
+
+  /** Closes something of a dead process as far as that goes without the store. */
+  public static void releaseAfterDeath(@Nullable AutoCloseable resource) {
+    try {
+      if (resource != null) {
+        resource.close();
+      }
+    } catch (ProcessKilled e) {
+      // It wanted to go on, and may not.
+    } catch (Exception e) {
+      if (!(e instanceof StateBackendException)) {
+        throw new AssertionError("closing after death failed: " + e, e);
+      }
     }
   }
 

@@ -68,6 +68,7 @@ final class PlainDeployment implements Deployment {
             switch (method) {
               case "takeOver" -> takeOver();
               case "restoreMode" -> RestoreMode.REUSE;
+              case "latest" -> committed.stream().reduce((older, newer) -> newer);
               case "commit" -> commit((long) arguments[0]);
               case "collectGarbage" -> "";
               default -> throw new UnsupportedOperationException(method);

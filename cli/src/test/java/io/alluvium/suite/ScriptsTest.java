@@ -1,0 +1,73 @@
+package io.alluvium.suite;
+
+import io.alluvium.testkit.MemoryDirectories;
+import io.alluvium.testkit.Seeds;
+import io.alluvium.testkit.script.Matrix;
+import io.alluvium.testkit.script.Scripts;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Seeded histories of jobs (states, checkpoints, kills, rescaling, faults, changed settings)
+ * against the reference model, over the configuration matrix: whatever the settings, one history.
+ */
+final class ScriptsTest {
+
+  private static final int LENGTH = 110;
+
+  private static final Map<String, List<String>> COMMON =
+      Map.of(
+          "state.backend.changelog.enabled", List.of("true", "true", "false"),
+          "state.backend.changelog.periodic-materialize.interval", List.of("10m", "10m", "0", "1s"),
+          "state.checkpoints.num-retained", List.of("1", "2"),
+          "state.backend.local-recovery", List.of("false", "true"),
+          "dstl.dfs.compression.enabled", List.of("false", "true"),
+          "dstl.dfs.preemptive-persist-threshold", List.of("5 mb", "1 kb"),
+          "dstl.dfs.batch.persist-size-threshold", List.of("10 mb", "1 kb"),
+          "dstl.dfs.upload.retry-policy", List.of("adaptive", "fixed", "none"));
+
+  @TempDir(factory = MemoryDirectories.class)
+  private Path directory;
+
+  private static Matrix matrix(String... types) {
+    Map<String, List<String>> choices = new TreeMap<>(COMMON);
+    choices.put("state.backend.type", List.of(types));
+    return new Matrix(choices);
+  }
+
+  static Stream<Long> heapSeeds() {
+    return Seeds.of(400);
+  }
+
+  static Stream<Long> rocksDbSeeds() {
+    return Seeds.of(80);
+  }
+
+  static Stream<Long> threadSeeds() {
+    return Seeds.of(20);
+  }
+
+  @ParameterizedTest
+  @MethodSource("heapSeeds")
+  void simulated_onTheHeap_equalsTheModel(long seed) {
+    Scripts.simulate(seed, matrix("heap"), LENGTH, directory);
+  }
+
+  @ParameterizedTest
+  @MethodSource("rocksDbSeeds")
+  void simulated_onRocksDbAndHeapInTurns_equalsTheModel(long seed) {
+    Scripts.simulate(seed, matrix("rocksdb", "rocksdb", "heap"), LENGTH, directory);
+  }
+
+  @ParameterizedTest
+  @MethodSource("threadSeeds")
+  void threaded_onRocksDb_equalsTheModel(long seed) {
+    Scripts.runOnThreads(seed, matrix("rocksdb"), LENGTH, directory);
+  }
+}
