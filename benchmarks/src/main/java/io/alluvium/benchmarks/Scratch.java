@@ -11,7 +11,10 @@ final class Scratch {
 
   private Path directory = Path.of("");
 
-  /** Below the directory that the system property {@code alluvium.scratch} names, else below the temporary directory. */
+  /**
+   * Below the directory that the system property {@code alluvium.scratch} names, else below the
+   * temporary directory.
+   */
   Path make() throws IOException {
     String root = System.getProperty("alluvium.scratch", System.getProperty("java.io.tmpdir"));
     directory = Files.createTempDirectory(Path.of(root), "alluvium-benchmark-");
@@ -19,7 +22,12 @@ final class Scratch {
   }
 
   void delete() throws IOException {
-    try (Stream<Path> paths = Files.walk(directory)) {
+    delete(directory);
+  }
+
+  /** Deletes a directory with all that it holds. */
+  static void delete(Path root) throws IOException {
+    try (Stream<Path> paths = Files.walk(root)) {
       for (Path path : paths.sorted(Comparator.reverseOrder()).toList()) {
         Files.deleteIfExists(path);
       }

@@ -28,9 +28,7 @@ import io.alluvium.spi.TableProvider;
 import io.alluvium.spi.TableProvider.Tables;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -38,7 +36,6 @@ import java.util.Random;
 import java.util.ServiceLoader;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.stream.Stream;
 
 /** A changelog of random puts in a store in memory, and ways to make a table of it. */
 final class StoredChangelog implements AutoCloseable {
@@ -59,6 +56,7 @@ final class StoredChangelog implements AutoCloseable {
           new MemoryBlobStore.Content(), "memory:replay", System::currentTimeMillis);
   private final ChangelogStorage log;
   private final Tables tables;
+  private final Scratch scratch = new Scratch();
   private final Path directory;
   private final int threads;
   private List<BlockRef> blocks = List.of();
@@ -83,11 +81,16 @@ final class StoredChangelog implements AutoCloseable {
                 execution,
                 new Random(1),
                 Metrics.NONE));
-    TableProvider provider = ServiceLoader.load(TableProvider.class).findFirst().orElseThrow();
+    TableProvider provider =
+        ServiceLoader.load(TableProvider.class).stream()
+            .map(ServiceLoader.Provider::get)
+            .filter(table -> table.name().equals("rocksdb"))
+            .findFirst()
+            .orElseThrow();
     this.tables =
         provider.open(Configuration.of(Map.of(), provider.options()), execution, Metrics.NONE);
     try {
-      this.directory = Files.createTempDirectory("alluvium-replay");
+      this.directory = scratch.make();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
@@ -177,15 +180,9 @@ final class StoredChangelog implements AutoCloseable {
 
   /** Deletes the files of all tables, which are closed. */
   void deleteTables() {
-    for (; made > 0; made--) {
-      delete(directory.resolve(String.valueOf(made - 1)));
-    }
-  }
-
-  private static void delete(Path root) {
-    try (Stream<Path> paths = Files.walk(root)) {
-      for (Path path : paths.sorted(Comparator.reverseOrder()).toList()) {
-        Files.delete(path);
+    try {
+      for (; made > 0; made--) {
+        Scratch.delete(directory.resolve(String.valueOf(made - 1)));
       }
     } catch (IOException e) {
       throw new UncheckedIOException(e);
@@ -198,7 +195,11 @@ final class StoredChangelog implements AutoCloseable {
     log.close();
     execution.close();
     store.close();
-    delete(directory);
+    try {
+      scratch.delete();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   private static final class Names implements BlobNames {
