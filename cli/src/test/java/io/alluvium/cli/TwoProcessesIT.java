@@ -72,7 +72,9 @@ final class TwoProcessesIT {
         start(
             List.of("bash", "-c", "ulimit -f 24; exec \"$@\"", "limited"),
             "--set",
-            "state.backend.type=heap");
+            "state.backend.type=heap",
+            "--set",
+            "dstl.dfs.upload.max-attempts=1");
     List<String> messages = limited.errorReader(StandardCharsets.UTF_8).lines().toList();
     assertThat(limited.waitFor()).as("%s", messages).isEqualTo(1);
     assertThat(messages).noneMatch(line -> line.startsWith("\tat "));

@@ -6,7 +6,6 @@ import io.alluvium.KeyedBackend;
 import io.alluvium.StateBackendException;
 import io.alluvium.cli.input.JobException;
 import io.alluvium.cli.input.Position;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -26,9 +25,6 @@ import java.util.concurrent.CompletableFuture;
 final class Coordinator {
 
   private static final int MAX_FAILURES = 3;
-
-  /** How long tasks may take to reach a barrier before the job is taken for stuck. */
-  private static final Duration BARRIER_TIMEOUT = Duration.ofMinutes(10);
 
   private final CheckpointCatalog catalog;
   private final List<KeyedBackend<String>> backends;
@@ -112,13 +108,7 @@ final class Coordinator {
     long start = System.nanoTime();
     PendingCheckpoint pending = new PendingCheckpoint(id, sourceCount, backends.size());
     control.request(pending);
-    waiter.await(
-        pending.answered(),
-        BARRIER_TIMEOUT,
-        "the tasks did not reach the barrier of checkpoint "
-            + id
-            + " within 10 minutes: they wait for storage; see whether the checkpoint directory can be"
-            + " written fast enough");
+    waiter.awaitBarrier(pending);
     long synced = System.nanoTime();
     List<PendingCheckpoint.SubtaskAnswer> answers = pending.subtaskAnswers();
     for (PendingCheckpoint.SubtaskAnswer answer : answers) {
@@ -226,8 +216,8 @@ final class Coordinator {
     /** Waits for a future, or throws what a thread of the job failed with. */
     <T> T await(CompletableFuture<T> future);
 
-    /** As {@link #await(CompletableFuture)}; a {@code JobException} when it takes too long. */
-    void await(CompletableFuture<?> future, Duration timeout, String message);
+    /** Waits until every source and subtask has answered, or finds out why they cannot. */
+    void awaitBarrier(PendingCheckpoint checkpoint);
 
     /** Lets a moment pass before something is tried again. */
     void pause();

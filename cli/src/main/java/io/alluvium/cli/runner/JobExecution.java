@@ -3,10 +3,8 @@ package io.alluvium.cli.runner;
 import io.alluvium.KeyedBackend;
 import io.alluvium.StateBackendException;
 import io.alluvium.cli.input.InputFile;
-import io.alluvium.cli.input.JobException;
 import io.alluvium.cli.input.Split;
 import io.alluvium.cli.job.ResultRow;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -31,6 +29,7 @@ final class JobExecution implements Coordinator.Waiter, AutoCloseable {
   private final StartPoint start;
   private final FileSink sink;
   private final RunListener listener;
+  private final StorageWatch storage;
   private final JobControl control = new JobControl();
   private final List<SourceTask> sources = new ArrayList<>();
   private final List<SubtaskTask> subtasks = new ArrayList<>();
@@ -39,17 +38,21 @@ final class JobExecution implements Coordinator.Waiter, AutoCloseable {
   private final long bytesBefore;
   private final long bytesTotal;
 
+  /** Who follows the job. Immutable. */
+  record Observers(RunListener listener, StorageWatch storage) {}
+
   JobExecution(
       RunSettings settings,
       StartPoint start,
       List<InputFile> files,
       List<KeyedBackend<String>> backends,
       FileSink sink,
-      RunListener listener) {
+      Observers observers) {
     this.settings = settings;
     this.start = start;
     this.sink = sink;
-    this.listener = listener;
+    this.listener = observers.listener();
+    this.storage = observers.storage();
     JobMetadata metadata = start.metadata();
     bytesTotal = metadata.splits().stream().mapToLong(split -> split.end() - split.start()).sum();
     long before = 0;
@@ -164,13 +167,12 @@ final class JobExecution implements Coordinator.Waiter, AutoCloseable {
   }
 
   @Override
-  public void await(CompletableFuture<?> future, Duration timeout, String message) {
-    long until = System.nanoTime() + timeout.toNanos();
-    while (!future.isDone()) {
-      if (System.nanoTime() > until) {
-        throw new JobException(message);
-      }
-      waitFor(future, TimeUnit.MILLISECONDS.toNanos(TICK_MILLIS));
+  public void awaitBarrier(PendingCheckpoint checkpoint) {
+    CompletableFuture<Void> answered = checkpoint.answered();
+    storage.reset();
+    while (!answered.isDone()) {
+      storage.check(System.nanoTime());
+      waitFor(answered, TimeUnit.MILLISECONDS.toNanos(TICK_MILLIS));
     }
   }
 

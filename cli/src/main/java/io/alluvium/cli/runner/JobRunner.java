@@ -10,6 +10,7 @@ import io.alluvium.StateBackend;
 import io.alluvium.StateBackendException;
 import io.alluvium.cli.input.InputFile;
 import io.alluvium.cli.input.InputFiles;
+import io.alluvium.cli.input.JobException;
 import io.alluvium.cli.job.ResultRow;
 import io.alluvium.config.CoreOptions;
 import io.alluvium.serializer.Serializers;
@@ -33,6 +34,10 @@ import java.util.concurrent.Executors;
  * them then.
  */
 public final class JobRunner {
+
+  private static final String DAMAGE_REMEDY =
+      "; put a sound copy back, resume from an older checkpoint, if there is one, with --set"
+          + " alluvium.restore.fallback=true, or start over with --fresh";
 
   private final RunSettings settings;
   private final RunListener listener;
@@ -97,7 +102,11 @@ public final class JobRunner {
         if (e.kind() != StateBackendException.Kind.CORRUPT || damaged.isEmpty()) {
           throw e;
         }
-        Checkpoint older = backend.catalog().fallbackFrom(damaged.get()).orElseThrow(() -> e);
+        Checkpoint older =
+            backend
+                .catalog()
+                .fallbackFrom(damaged.get())
+                .orElseThrow(() -> new JobException(e.getMessage() + DAMAGE_REMEDY, e));
         listener.started(
             "checkpoint "
                 + damaged.get().id()
@@ -197,7 +206,13 @@ public final class JobRunner {
       List<ResultRow> results;
       long records;
       try (JobExecution execution =
-          new JobExecution(settings, start, files, restored.backends(), sink, listener)) {
+          new JobExecution(
+              settings,
+              start,
+              files,
+              restored.backends(),
+              sink,
+              new JobExecution.Observers(listener, new StorageWatch(metrics, directory())))) {
         coordinator =
             new Coordinator(
                 new Coordinator.Parts(
@@ -234,6 +249,10 @@ public final class JobRunner {
         start.metadata().firstCheckpoint(),
         start.metadata().transactions(),
         backend.catalog()::isOlder);
+  }
+
+  private String directory() {
+    return String.valueOf(settings.backend().get(CoreOptions.CHECKPOINT_DIRECTORY.key()));
   }
 
   private List<Path> writeResults(List<ResultRow> rows, CheckpointCatalog catalog) {

@@ -30,6 +30,7 @@ import java.util.concurrent.locks.LockSupport;
 final class SourceTask implements Runnable {
 
   private static final int BATCH_ELEMENTS = 256;
+  private static final int BATCH_CHARS = 64 << 10;
 
   /** How long a wait goes on before the requests of the coordinator are looked at again. */
   private static final long MAX_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
@@ -86,7 +87,8 @@ final class SourceTask implements Runnable {
   private final KeyGroups<String> keyGroups;
   private final List<List<Element>> pending = new ArrayList<>();
   private final CompletableFuture<Void> exhausted = new CompletableFuture<>();
-  private long[] sentWatermarks;
+  private final long[] pendingChars;
+  private final long[] sentWatermarks;
   private long watermark;
   private long maxTimeOfRecord;
   private long badRecords;
@@ -104,6 +106,7 @@ final class SourceTask implements Runnable {
     this.shared = shared;
     this.chunk = new RecordChunk(shared.job().format());
     this.keyGroups = new KeyGroups<>(Serializers.string(), shared.maxParallelism());
+    this.pendingChars = new long[shared.inboxes().size()];
     this.sentWatermarks = new long[shared.inboxes().size()];
     Map<Integer, RecordParser> parsers = new HashMap<>();
     for (int i = index; i < shared.splits().size(); i += sourceCount) {
@@ -203,7 +206,7 @@ final class SourceTask implements Runnable {
       badRecords++;
     }
     for (int i = 0; i < pending.size(); i++) {
-      if (pending.get(i).size() >= BATCH_ELEMENTS) {
+      if (pending.get(i).size() >= BATCH_ELEMENTS || pendingChars[i] >= BATCH_CHARS) {
         flush(i);
       }
     }
@@ -213,6 +216,7 @@ final class SourceTask implements Runnable {
     int group = keyGroups.of(key);
     int subtask = KeyGroupRange.subtaskOf(group, shared.maxParallelism(), pending.size());
     pending.get(subtask).add(new Element(key, timeMillis, value, watermark));
+    pendingChars[subtask] += key.length() + value.length();
     maxTimeOfRecord = Math.max(maxTimeOfRecord, timeMillis);
   }
 
@@ -253,6 +257,8 @@ final class SourceTask implements Runnable {
       return;
     }
     lastBarrier = requested.id();
+    // The watermark goes ahead of the barrier too: what it makes fire belongs to the checkpoint, so
+    // that "fired" can be told from the positions after a restore.
     flushAll();
     for (Inbox inbox : shared.inboxes()) {
       inbox.put(index, new Message.Barrier(requested));
@@ -276,5 +282,6 @@ final class SourceTask implements Runnable {
     shared.inboxes().get(subtask).put(index, new Message.Batch(elements, watermark));
     sentWatermarks[subtask] = watermark;
     pending.set(subtask, new ArrayList<>(BATCH_ELEMENTS));
+    pendingChars[subtask] = 0;
   }
 }
