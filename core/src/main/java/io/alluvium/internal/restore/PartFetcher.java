@@ -21,9 +21,12 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.zip.CRC32C;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -49,6 +52,7 @@ final class PartFetcher {
   private final AtomicInteger linked = new AtomicInteger();
   private final AtomicInteger downloaded = new AtomicInteger();
   private final AtomicLong bytes = new AtomicLong();
+  private final AtomicReference<@Nullable Throwable> firstFailure = new AtomicReference<>();
   private volatile boolean cancelled;
 
   /** A file and every place that wants it. */
@@ -96,11 +100,21 @@ final class PartFetcher {
               .whenComplete(
                   (done, failure) -> {
                     if (failure != null) {
+                      firstFailure.compareAndSet(null, failure);
                       cancel();
                     }
                   }));
     }
-    return CompletableFuture.allOf(files.toArray(new CompletableFuture<?>[0]));
+    return CompletableFuture.allOf(files.toArray(new CompletableFuture<?>[0]))
+        .exceptionallyCompose(
+            last -> CompletableFuture.failedFuture(cause(firstFailure.get(), last)));
+  }
+
+  /** What failed first is the cause; the others were given up. */
+  private static Throwable cause(@Nullable Throwable first, Throwable last) {
+    Throwable failure = first == null ? last : first;
+    Throwable cause = failure.getCause();
+    return failure instanceof CompletionException && cause != null ? cause : failure;
   }
 
   private static void collect(Path directory, Source source, Map<BlobName, Wanted> wanted) {

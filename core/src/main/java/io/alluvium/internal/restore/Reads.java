@@ -41,32 +41,32 @@ final class Reads {
       Supplier<CompletableFuture<T>> read, int attempt, CompletableFuture<T> result) {
     try {
       var unused =
-          read.get()
-              .whenComplete(
-                  (value, failure) -> {
-                    if (failure == null) {
-                      result.complete(value);
-                    } else if (attempt < ATTEMPTS && isUnavailable(failure)) {
-                      again(read, attempt + 1, result);
-                    } else {
-                      result.completeExceptionally(unwrap(failure));
-                    }
-                  });
-    } catch (RejectedExecutionException e) {
-      result.completeExceptionally(
-          StateBackendException.of(Kind.CLOSED, "this process's downloads are closed", e));
-    } catch (StateBackendException e) {
-      result.completeExceptionally(e);
+          read.get().whenComplete((value, failure) -> end(read, attempt, result, value, failure));
+    } catch (RuntimeException e) {
+      result.completeExceptionally(unwrap(e));
     }
   }
 
-  private <T> void again(
-      Supplier<CompletableFuture<T>> read, int attempt, CompletableFuture<T> result) {
+  /** Whatever happens here must complete the result, or somebody waits for ever. */
+  private <T> void end(
+      Supplier<CompletableFuture<T>> read,
+      int attempt,
+      CompletableFuture<T> result,
+      T value,
+      @Nullable Throwable failure) {
+    if (failure == null) {
+      result.complete(value);
+      return;
+    }
+    if (attempt == ATTEMPTS || !isUnavailable(failure)) {
+      result.completeExceptionally(unwrap(failure));
+      return;
+    }
     try {
       execution.schedule(
-          FIRST_PAUSE.multipliedBy(1L << (attempt - 2)), () -> attempt(read, attempt, result));
-    } catch (StateBackendException e) {
-      result.completeExceptionally(e);
+          FIRST_PAUSE.multipliedBy(1L << (attempt - 1)), () -> attempt(read, attempt + 1, result));
+    } catch (RuntimeException e) {
+      result.completeExceptionally(unwrap(e));
     }
   }
 
@@ -76,6 +76,10 @@ final class Reads {
   }
 
   private static Throwable unwrap(Throwable failure) {
+    if (failure instanceof RejectedExecutionException) {
+      return StateBackendException.of(
+          Kind.CLOSED, "this process's threads for restores are stopped", failure);
+    }
     Throwable cause = failure.getCause();
     return failure instanceof CompletionException && cause != null ? cause : failure;
   }

@@ -156,8 +156,7 @@ public final class Restorer {
     makeDirectory(directory);
     Table table = open(plan, sources, tableDirectory);
     long opened = execution.nanoTime();
-    Replayer.Replayed replayed = replay(replayer, table);
-    delete(directory.resolve(PARTS));
+    Replayer.Replayed replayed = replay(replayer, table, directory.resolve(PARTS));
     long end = execution.nanoTime();
     RestoreReport report =
         new RestoreReport(
@@ -183,9 +182,11 @@ public final class Restorer {
         directory, plan.keyGroups(), parts, part -> foreign.apply(part.format()).read(part));
   }
 
-  private static Replayer.Replayed replay(Replayer replayer, Table table) {
+  private static Replayer.Replayed replay(Replayer replayer, Table table, Path parts) {
     Replayer.@Nullable Replayed replayed = null;
     try {
+      // The table has taken over what it needs.
+      delete(parts);
       replayed = replayer.replay(table);
       return replayed;
     } finally {

@@ -236,6 +236,17 @@ final class RestorerTest {
   }
 
   @Test
+  void restore_oneDamagedFileOfMany_isNamed() throws IOException {
+    List<TableFile> files = new ArrayList<>();
+    for (int i = 0; i < 30; i++) {
+      files.add(file(i + ".sst", 5 * i, 5 * i + 5));
+    }
+    TableFile damaged = files.get(20);
+    store.damage(damaged, new byte[(int) damaged.sizeBytes()]);
+    assertFails(Kind.CORRUPT, handle(files, blocks(5), 50), damaged.blob().toString());
+  }
+
+  @Test
   void restore_fileNameThatLeavesItsDirectory_isCorrupt() throws IOException {
     assertFails(Kind.CORRUPT, handle(List.of(file("../1.sst", 0, 9)), List.of(), 0), "'../1.sst'");
   }
