@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.Set;
@@ -51,7 +52,8 @@ final class LocalDirectories {
       try {
         Path unused = Files.createDirectory(directory);
       } catch (FileAlreadyExistsException e) {
-        if (!Files.isDirectory(directory)) {
+        // Fails with NoSuchFileException when it became empty and was deleted since.
+        if (!Files.readAttributes(directory, BasicFileAttributes.class).isDirectory()) {
           throw e;
         }
       }

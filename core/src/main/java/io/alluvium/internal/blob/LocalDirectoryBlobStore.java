@@ -42,7 +42,7 @@ public final class LocalDirectoryBlobStore implements BlobStore {
    * Deleting removes directories that became empty; a put that loses its directory to that makes it again.
    */
 
-  private static final int PUBLISH_ATTEMPTS = 5;
+  private static final int PUBLISH_ATTEMPTS = 100;
 
   private final Path root;
   private final String uri;
