@@ -25,6 +25,7 @@ final class ScriptsTest {
       Map.of(
           "state.backend.changelog.enabled", List.of("true", "true", "false"),
           "state.backend.changelog.periodic-materialize.interval", List.of("10m", "10m", "0", "1s"),
+          "alluvium.restore.time-objective", List.of("10s", "1us"),
           "state.checkpoints.num-retained", List.of("1", "2"),
           "state.backend.local-recovery", List.of("false", "true"),
           "dstl.dfs.compression.enabled", List.of("false", "true"),
@@ -56,13 +57,13 @@ final class ScriptsTest {
   @ParameterizedTest
   @MethodSource("heapSeeds")
   void simulated_onTheHeap_equalsTheModel(long seed) {
-    Scripts.simulate(seed, matrix("heap"), LENGTH, directory);
+    Scripts.simulate(seed, matrix("heap", "yielding-heap", "yielding-heap"), LENGTH, directory);
   }
 
   @ParameterizedTest
   @MethodSource("rocksDbSeeds")
   void simulated_onRocksDbAndHeapInTurns_equalsTheModel(long seed) {
-    Scripts.simulate(seed, matrix("rocksdb", "rocksdb", "heap"), LENGTH, directory);
+    Scripts.simulate(seed, matrix("rocksdb", "yielding-rocksdb", "heap"), LENGTH, directory);
   }
 
   @ParameterizedTest

@@ -33,6 +33,8 @@ public final class ModelJob<K> {
   private final Map<String, Map<Slot, Object>> states = new HashMap<>();
   private final Map<String, Set<Timer<?, ?>>> timers = new HashMap<>();
   private final TreeMap<Long, Snapshot> checkpoints = new TreeMap<>();
+  private final TreeMap<Long, Snapshot> older = new TreeMap<>();
+  private final Set<Long> everConfirmed = new HashSet<>(Set.of(0L));
   private long confirmed;
 
   public ModelJob(Serializer<K> keySerializer, int maxParallelism) {
@@ -51,10 +53,13 @@ public final class ModelJob<K> {
     checkpoints.put(id, new Snapshot(copy(states), copyTimers(timers)));
   }
 
-  /** A restore may from now on only give this one or a later one. */
+  /** A restore may from now on only give this one or a later one, unless it falls back. */
   public void confirm(long id) {
     confirmed = id;
+    older.putAll(checkpoints.headMap(id));
     checkpoints.headMap(id).clear();
+    older.keySet().removeIf(each -> !everConfirmed.contains(each));
+    everConfirmed.add(id);
   }
 
   /** A restore must not give this one. */
@@ -75,11 +80,26 @@ public final class ModelJob<K> {
    * @throws AssertionError when there is none of that id, or a later one was confirmed
    */
   public void restore(long id) {
-    Snapshot snapshot = checkpoints.get(id);
+    restore(id, checkpoints);
+  }
+
+  /**
+   * Goes back to a checkpoint that was confirmed before the newest, or to the newest, because what
+   * is newer is damaged.
+   */
+  public void fallBack(long id) {
+    TreeMap<Long, Snapshot> all = new TreeMap<>(older);
+    all.putAll(checkpoints);
+    restore(id, all);
+  }
+
+  private void restore(long id, Map<Long, Snapshot> from) {
+    Snapshot snapshot = from.get(id);
     if (snapshot == null) {
       throw new AssertionError(
-          "checkpoint " + id + " was restored; it must be one of " + checkpoints.keySet());
+          "checkpoint " + id + " was restored; it must be one of " + from.keySet());
     }
+    checkpoints.put(id, snapshot);
     states.clear();
     states.putAll(copy(snapshot.states));
     timers.clear();

@@ -45,7 +45,7 @@ public final class ScriptGenerator {
       lines.add(stateStep());
     } else if (dice < 84) {
       checkpointStep();
-    } else if (dice < 88) {
+    } else if (dice < 89) {
       lines.add("materialize");
     } else if (dice < 93) {
       restartStep();
@@ -98,7 +98,7 @@ public final class ScriptGenerator {
     int dice = random.nextInt(10);
     if (dice < 6 || pending.isEmpty()) {
       lines.add("checkpoint " + ++lastId);
-      if (random.nextBoolean()) {
+      if (random.nextInt(5) < 2) {
         lines.add("confirm " + lastId);
         pending.clear();
       } else {
@@ -125,12 +125,12 @@ public final class ScriptGenerator {
   }
 
   private void otherStep() {
-    switch (random.nextInt(7)) {
+    switch (random.nextInt(9)) {
       case 0, 1 -> lines.add(fault());
       case 2 -> lines.add("heal");
       case 3 -> lines.add("check");
-      case 4 -> lines.add("gc");
-      case 5 -> lines.add("idle");
+      case 4, 5, 6 -> lines.add("gc");
+      case 7 -> lines.add("idle");
       default -> lines.add("sleep " + (1 + random.nextInt(3_000)) + "ms");
     }
   }

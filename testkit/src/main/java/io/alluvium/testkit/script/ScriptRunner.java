@@ -3,9 +3,11 @@ package io.alluvium.testkit.script;
 import io.alluvium.Checkpoint;
 import io.alluvium.CheckpointCatalog;
 import io.alluvium.CheckpointHandle;
+import io.alluvium.CheckpointInspector;
 import io.alluvium.KeyGroupRange;
 import io.alluvium.KeyGroups;
 import io.alluvium.KeyedBackend;
+import io.alluvium.RestoreMode;
 import io.alluvium.StateBackend;
 import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
@@ -272,19 +274,59 @@ public final class ScriptRunner {
   private Running startOnce() {
     StateBackend process = deployment.start(settings);
     Optional<Checkpoint> checkpoint = process.catalog().takeOver(JOB);
-    long id = checkpoint.map(Checkpoint::id).orElse(0L);
+    while (true) {
+      try {
+        List<KeyedBackend<String>> subtasks = open(process, checkpoint);
+        goBack(checkpoint.map(Checkpoint::id).orElse(0L), process.catalog().restoreMode());
+        return new Running(process, subtasks, models());
+      } catch (StateBackendException e) {
+        if (e.kind() != Kind.CORRUPT || checkpoint.isEmpty()) {
+          throw e;
+        }
+        checkpoint = process.catalog().fallbackFrom(checkpoint.get());
+        if (checkpoint.isEmpty()) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  /** All subtasks, or none. */
+  private List<KeyedBackend<String>> open(StateBackend process, Optional<Checkpoint> checkpoint) {
     List<CheckpointHandle> handles = checkpoint.map(Checkpoint::handles).orElse(List.of());
     List<KeyedBackend<String>> subtasks = new ArrayList<>();
+    try {
+      for (int i = 0; i < parallelism; i++) {
+        subtasks.add(
+            process.keyed(
+                Texts.INSTANCE,
+                maxParallelism,
+                KeyGroupRange.ofSubtask(maxParallelism, parallelism, i),
+                handles,
+                process.catalog().restoreMode()));
+      }
+      return subtasks;
+    } catch (StateBackendException e) {
+      subtasks.forEach(KeyedBackend::close);
+      throw e;
+    }
+  }
+
+  private void goBack(long stored, RestoreMode mode) {
+    long id = standsFor.getOrDefault(stored, stored);
+    if (mode == RestoreMode.DETACHED) {
+      model.fallBack(id);
+    } else {
+      model.restore(id);
+    }
+  }
+
+  private List<ModelBackend<String>> models() {
     List<ModelBackend<String>> models = new ArrayList<>();
     for (int i = 0; i < parallelism; i++) {
-      KeyGroupRange range = KeyGroupRange.ofSubtask(maxParallelism, parallelism, i);
-      subtasks.add(
-          process.keyed(
-              Texts.INSTANCE, maxParallelism, range, handles, process.catalog().restoreMode()));
-      models.add(model.subtask(range));
+      models.add(model.subtask(KeyGroupRange.ofSubtask(maxParallelism, parallelism, i)));
     }
-    model.restore(standsFor.getOrDefault(id, id));
-    return new Running(process, subtasks, models);
+    return models;
   }
 
   private void check() {
@@ -376,13 +418,16 @@ public final class ScriptRunner {
   /** Nothing is left that no checkpoint names, and nothing that one names is missing. */
   private void checkBlobs(Running job) {
     Set<String> named = new TreeSet<>();
-    job.process
-        .catalog()
-        .latest()
-        .orElseThrow()
-        .handles()
-        .forEach(handle -> handle.blobs().stream().map(BlobName::toString).forEach(named::add));
+    for (CheckpointInspector.Entry entry : job.process.inspector().list()) {
+      entry.checkpoint().ifPresent(checkpoint -> addBlobs(checkpoint, named));
+    }
     Set<String> stored = new TreeSet<>(deployment.dataBlobs());
     same("blobs in the store after garbage collection", named, stored);
+  }
+
+  private static void addBlobs(Checkpoint checkpoint, Set<String> into) {
+    for (CheckpointHandle handle : checkpoint.handles()) {
+      handle.blobs().stream().map(BlobName::toString).forEach(into::add);
+    }
   }
 }

@@ -2,6 +2,7 @@ package io.alluvium.testkit.script;
 
 import io.alluvium.testkit.blob.FaultPlan;
 import io.alluvium.testkit.blob.MapBlobStore;
+import io.alluvium.testkit.sim.Choices;
 import io.alluvium.testkit.sim.RandomChoices;
 import io.alluvium.testkit.sim.SimulatedBlobStore;
 import io.alluvium.testkit.sim.Simulation;
@@ -33,10 +34,20 @@ public final class Scripts {
     // A third of the seeds runs over a network that loses calls now and then.
     SimulatedBlobStore.Network network =
         seed % 3 == 0 ? FLAKY : SimulatedBlobStore.Network.RELIABLE;
-    Simulation simulation = new Simulation(new RandomChoices(seed));
+    simulate(new RandomChoices(seed), network, script, directory, new FaultPlan());
+  }
+
+  /** Runs one script in a simulation; throws when it fails. */
+  public static void simulate(
+      Choices choices,
+      SimulatedBlobStore.Network network,
+      Script script,
+      Path directory,
+      FaultPlan faults) {
+    Simulation simulation = new Simulation(choices);
     try (SimulatedDeployment deployment =
         new SimulatedDeployment(
-            simulation, new MapBlobStore(), network, fresh(directory), new FaultPlan())) {
+            simulation, new MapBlobStore(), network, fresh(directory), faults)) {
       deployment.run(() -> new ScriptRunner(deployment, script, MAX_PARALLELISM).run());
     }
   }

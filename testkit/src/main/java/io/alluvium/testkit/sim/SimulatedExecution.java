@@ -78,6 +78,11 @@ public final class SimulatedExecution implements Execution {
     }
   }
 
+  /** A scheduling point. */
+  public void point(String label) {
+    simulation.point(process, label);
+  }
+
   /** Waits for a while, for delays of injected faults and for tests. */
   public void sleep(Duration duration) {
     CompletableFuture<Boolean> over = new CompletableFuture<>();
