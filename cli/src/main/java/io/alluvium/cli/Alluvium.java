@@ -19,8 +19,8 @@ import picocli.CommandLine.Spec;
     subcommands = {DemoCommand.class, RunCommand.class, CheckpointsCommand.class},
     footer = {
       "",
-      "Durations are written 300ms, 2s, 10m, '10 min', 1h. Results go to standard output,",
-      "progress and messages to standard error.",
+      "Durations are written 300ms, 2s, 10m, '10 min', 1h. Results go to standard output, progress"
+          + " and messages to standard error.",
       "Exit status: 0 = ok, 1 = failed or damaged, 2 = usage."
     })
 public final class Alluvium implements Runnable {

@@ -17,8 +17,11 @@ import java.util.Map;
 import java.util.Random;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * The real command, killed with SIGKILL again and again, each life with another parallelism, table
@@ -36,9 +39,10 @@ final class KillIT {
 
   private Random random = new Random();
 
-  @Test
-  void wordcount_killedAgainAndAgain_countsExactly() throws IOException {
-    random = new Random(seed());
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void wordcount_killedAgainAndAgain_countsExactly(long seed) throws IOException {
+    random = new Random(seed);
     List<String> lines = WordCountRunTest.randomLines(random, 12_000);
     Path input = Files.createDirectory(dir.resolve("in"));
     Files.write(input.resolve("a.txt"), lines.subList(0, 7_000), StandardCharsets.UTF_8);
@@ -52,9 +56,10 @@ final class KillIT {
         });
   }
 
-  @Test
-  void slidingWindow_killedAgainAndAgain_firesEachWindowOnce() throws IOException {
-    random = new Random(seed());
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void slidingWindow_killedAgainAndAgain_firesEachWindowOnce(long seed) throws IOException {
+    random = new Random(seed);
     WindowModel model = new WindowModel(100, 20, 15);
     List<String> rows = new ArrayList<>(List.of("k,t,v"));
     long time = 0;
@@ -89,6 +94,43 @@ final class KillIT {
                 "--lateness",
                 "15ms"),
         output -> assertThat(Cli.partLines(output)).isEqualTo(expected));
+  }
+
+  /** Parallelism 2, 3, 1 and the changelog on, off, on, each life ended by a kill but the last. */
+  @Test
+  void wordcount_rescaledAndSwitched_countsExactly() throws IOException {
+    List<String> lines = WordCountRunTest.randomLines(random, 3_000);
+    Path input = Files.write(dir.resolve("in.txt"), lines, StandardCharsets.UTF_8);
+    Path output = dir.resolve("out");
+    Map<String, Long> expected = Cli.recount(lines);
+    List<String> history = new ArrayList<>();
+    for (String[] life : new String[][] {{"2", "true"}, {"3", "false"}, {"1", "true"}}) {
+      List<String> command =
+          new ArrayList<>(
+              List.of(
+                  "run",
+                  "wordcount",
+                  "--input",
+                  input.toString(),
+                  "--output",
+                  output.toString(),
+                  "--rate",
+                  "2000/s",
+                  "--checkpoint-interval",
+                  "50ms",
+                  "--parallelism",
+                  life[0]));
+      set(command, "state.backend.changelog.enabled", life[1]);
+      set(command, "state.backend.changelog.periodic-materialize.interval", "100ms");
+      KillHarness harness = harness(command);
+      boolean last = life[0].equals("1");
+      Round round = last ? harness.finish() : harness.killAfter(4);
+      history.add(round.toString());
+      assertThat(round.exitStatus()).as("%s", history).isEqualTo(last ? 0 : KILLED);
+    }
+    assertThat(String.join("\n", history)).contains("resuming from checkpoint");
+    assertThat(Cli.counts(output)).isEqualTo(expected);
+    assertThat(Cli.partSums(output)).isEqualTo(expected);
   }
 
   private interface Command {
@@ -151,6 +193,10 @@ final class KillIT {
     set(arguments, "state.backend.local-recovery", random.nextBoolean());
     set(arguments, "state.backend.type", random.nextInt(4) > 0 ? "rocksdb" : "heap");
     set(arguments, "state.backend.changelog.periodic-materialize.interval", "150ms");
+    return harness(arguments);
+  }
+
+  private KillHarness harness(List<String> arguments) {
     return new KillHarness(
         KillHarness.java(
             List.of("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
@@ -167,9 +213,7 @@ final class KillIT {
     arguments.add(key + "=" + value);
   }
 
-  private static long seed() {
-    long seed = Seeds.of(1).findFirst().orElseThrow();
-    System.out.println("KillIT: -Dseed=" + seed);
-    return seed;
+  static Stream<Long> seeds() {
+    return Seeds.of(1);
   }
 }

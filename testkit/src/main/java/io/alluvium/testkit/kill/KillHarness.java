@@ -94,6 +94,11 @@ public final class KillHarness {
     return live(acknowledgements, delayNanos);
   }
 
+  /** Starts the program and kills it at once when it has acknowledged so many checkpoints. */
+  public Round killAfter(int acknowledgements) {
+    return live(acknowledgements, 0);
+  }
+
   /** Starts the program and lets it run to its end. */
   public Round finish() {
     return live(Integer.MAX_VALUE, 0);
