@@ -58,6 +58,11 @@ public final class MapBlobStore implements BlobStore {
     blobs.put(name, Arrays.copyOf(existing(name), length));
   }
 
+  /** Puts back what a blob held before it was damaged. */
+  public synchronized void restore(String name, byte[] bytes) {
+    blobs.put(name, bytes);
+  }
+
   @GuardedBy("this")
   private byte[] existing(String name) {
     byte[] bytes = blobs.get(name);

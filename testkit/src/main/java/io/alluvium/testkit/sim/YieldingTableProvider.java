@@ -19,10 +19,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
 /**
- * Another provider's tables with scheduling points where threads meet: after each write, before its
- * change is logged and published, and around a cut. So a simulation also reaches cuts that hold an
- * unknown part of later changes. Registered by a test module under {@code yielding-<name>}; without
- * a simulation its tables are the other provider's.
+ * Another provider's tables with scheduling points where threads meet: before each write, after it
+ * and before its change is logged and published, and around a cut. So a simulation also reaches
+ * cuts that hold an unknown part of later changes. Registered by a test module under {@code
+ * yielding-<name>}; without a simulation its tables are the other provider's.
  */
 public abstract class YieldingTableProvider implements TableProvider {
 
@@ -117,24 +117,28 @@ public abstract class YieldingTableProvider implements TableProvider {
 
     @Override
     public void put(byte[] key, int keyLength, byte[] value, int valueLength) {
+      execution.point("table before write");
       table.put(key, keyLength, value, valueLength);
       execution.point("table written");
     }
 
     @Override
     public void delete(byte[] key, int keyLength) {
+      execution.point("table before write");
       table.delete(key, keyLength);
       execution.point("table written");
     }
 
     @Override
     public void deleteRange(byte[] prefix, int prefixLength) {
+      execution.point("table before write");
       table.deleteRange(prefix, prefixLength);
       execution.point("table written");
     }
 
     @Override
     public void merge(byte[] key, int keyLength, byte[] operand, int operandLength) {
+      execution.point("table before write");
       table.merge(key, keyLength, operand, operandLength);
       execution.point("table written");
     }
