@@ -65,7 +65,7 @@ public final class Sink {
   }
 
   /** Whether the output of an offset is there. */
-  boolean isCommitted(long offset) {
+  public boolean isCommitted(long offset) {
     return committed.containsKey(offset);
   }
 
