@@ -77,7 +77,6 @@ final class DemoCommand implements Callable<Integer> {
       }
       Files.write(text, new GZIPInputStream(in).readAllBytes());
     }
-    DemoFiles.deleteTree(output);
     DemoWorker worker = new DemoWorker(command(text, output), work, spec.commandLine().getErr());
     DemoWorker.Life killed = worker.runAndKill(CHECKPOINTS_BEFORE_KILL);
     DemoWorker.Life finished = worker.runToEnd();

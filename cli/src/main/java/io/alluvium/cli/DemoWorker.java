@@ -117,6 +117,10 @@ final class DemoWorker {
     command.add(absoluteClassPath());
     command.add(Alluvium.class.getName());
     command.addAll(arguments);
+    if (lives == 1) {
+      // An earlier demonstration in the same directory is over.
+      command.add("--fresh");
+    }
     command.add("--report");
     command.add(report.toString());
     return command;

@@ -21,6 +21,12 @@ import java.util.Map;
  */
 final class SlidingWindowOperator implements Operator {
 
+  /** Events that came too late for at least one window. */
+  private static final String LATE_EVENTS = "late events";
+
+  /** Windows that such events are missing from, counted per event. */
+  private static final String LATE_DROPS = "late drops";
+
   private final KeyedBackend<String> backend;
   private final Output out;
   private final SlidingWindows windows;
@@ -117,10 +123,4 @@ final class SlidingWindowOperator implements Operator {
   public List<ResultRow> results() {
     return List.of();
   }
-
-  /** Events that came too late for at least one window. */
-  static final String LATE_EVENTS = "late events";
-
-  /** Windows that such events are missing from, counted per event. */
-  static final String LATE_DROPS = "late drops";
 }

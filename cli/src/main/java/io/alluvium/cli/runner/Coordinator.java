@@ -26,6 +26,9 @@ final class Coordinator {
 
   private static final int MAX_FAILURES = 3;
 
+  /** Rows that {@link BadRecords#SKIP} left out. */
+  private static final String BAD_RECORDS = "bad records skipped";
+
   private final CheckpointCatalog catalog;
   private final List<KeyedBackend<String>> backends;
   private final FileSink sink;
@@ -40,6 +43,19 @@ final class Coordinator {
   private JobMetadata metadata;
   private long nextId;
   private int failuresInARow;
+
+  /** Waits while something else may fail. */
+  interface Waiter {
+
+    /** Waits for a future, or throws what a thread of the job failed with. */
+    <T> T await(CompletableFuture<T> future);
+
+    /** Waits until every source and subtask has answered, or finds out why they cannot. */
+    void awaitBarrier(PendingCheckpoint checkpoint);
+
+    /** Lets a moment pass before something is tried again. */
+    void pause();
+  }
 
   /**
    * What a coordinator works with. Immutable.
@@ -205,21 +221,5 @@ final class Coordinator {
     Set<String> outputs = new TreeSet<>(visible);
     prepared.forEach(transaction -> outputs.add(transaction.visibleName()));
     return List.copyOf(outputs);
-  }
-
-  /** Rows that {@link BadRecords#SKIP} left out. */
-  private static final String BAD_RECORDS = "bad records skipped";
-
-  /** Waits while something else may fail. */
-  interface Waiter {
-
-    /** Waits for a future, or throws what a thread of the job failed with. */
-    <T> T await(CompletableFuture<T> future);
-
-    /** Waits until every source and subtask has answered, or finds out why they cannot. */
-    void awaitBarrier(PendingCheckpoint checkpoint);
-
-    /** Lets a moment pass before something is tried again. */
-    void pause();
   }
 }
