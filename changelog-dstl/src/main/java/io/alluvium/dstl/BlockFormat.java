@@ -1,5 +1,6 @@
 package io.alluvium.dstl;
 
+import io.alluvium.spi.Changelog;
 import io.alluvium.spi.Operation;
 
 /**
@@ -49,7 +50,7 @@ final class BlockFormat {
   static final int CHUNK_TARGET_BYTES = 64 << 10;
 
   /** The longest key and value of one change together. */
-  static final int MAX_CHANGE_BYTES = 1 << 28;
+  static final int MAX_CHANGE_BYTES = Changelog.MAX_CHANGE_BYTES;
 
   private BlockFormat() {}
 

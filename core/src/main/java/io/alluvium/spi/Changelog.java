@@ -18,6 +18,9 @@ import java.util.concurrent.CompletableFuture;
  */
 public interface Changelog extends AutoCloseable {
 
+  /** Key and value of one change together. */
+  int MAX_CHANGE_BYTES = 256 << 20;
+
   /**
    * Appends one change under {@link #nextSqn()}. Allocates nothing and does no I/O; waits only when
    * the bytes in flight reach their bound, and then says so in a metric. Copies what it keeps.

@@ -48,7 +48,7 @@ final class PendingCheckpoints {
    * Makes an empty one.
    *
    * @param bases what checkpoints stand on
-   * @param trim lets go of the changes below a sequence number; never calls back
+   * @param trim lets go of the changes below a sequence number
    */
   PendingCheckpoints(Bases bases, LongConsumer trim) {
     this.bases = bases;
@@ -97,23 +97,35 @@ final class PendingCheckpoints {
   }
 
   /** Confirmed: it and every older one is no longer pending. */
-  synchronized void confirm(long checkpointId) {
-    pending.headMap(checkpointId, true).clear();
+  void confirm(long checkpointId) {
+    synchronized (this) {
+      pending.headMap(checkpointId, true).clear();
+    }
     trim();
   }
 
-  synchronized void abort(long checkpointId) {
-    pending.remove(checkpointId);
+  void abort(long checkpointId) {
+    synchronized (this) {
+      pending.remove(checkpointId);
+    }
     trim();
   }
 
   /** Lets go of changes that neither a pending nor a later checkpoint can need (P5). */
-  synchronized void trim() {
+  void trim() {
+    // Outside of the lock: whoever waits for a change that goes is told, and may do anything. A
+    // point that is
+    // worked out stays right, because neither the newest base nor a later checkpoint's ever goes
+    // back.
+    trim.accept(neededFrom());
+  }
+
+  private synchronized long neededFrom() {
     long neededFrom = bases.newestPosition(0);
     for (Pending checkpoint : pending.values()) {
       neededFrom = Math.min(neededFrom, checkpoint.position);
     }
-    trim.accept(neededFrom);
+    return neededFrom;
   }
 
   synchronized boolean isEmpty() {

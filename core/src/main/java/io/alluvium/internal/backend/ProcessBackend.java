@@ -71,6 +71,11 @@ public final class ProcessBackend implements StateBackend {
     SubtaskBackend<K> subtask = subtasks.open(request);
     open.removeIf(SubtaskBackend::isClosed);
     open.add(subtask);
+    if (closed) {
+      // Restoring took longer than the process lived.
+      subtask.close();
+      checkOpen();
+    }
     return subtask;
   }
 

@@ -3,6 +3,7 @@ package io.alluvium.internal.backend;
 import io.alluvium.KeyGroupRange;
 import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
+import io.alluvium.internal.files.LocalFiles;
 import java.io.IOException;
 import java.net.URLEncoder;
 import java.nio.channels.FileChannel;
@@ -10,19 +11,14 @@ import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
-import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -101,7 +97,7 @@ final class ProcessDirectories implements AutoCloseable {
             FileLock held = channel.tryLock()) {
           if (held != null) {
             LOG.info("deleting the local directory '{}' of a process that is gone", directory);
-            deleteTree(directory);
+            LocalFiles.deleteTree(directory);
             Files.deleteIfExists(lock);
           }
         } catch (OverlappingFileLockException | IOException e) {
@@ -131,7 +127,7 @@ final class ProcessDirectories implements AutoCloseable {
     try (DirectoryStream<Path> others = Files.newDirectoryStream(all)) {
       for (Path other : others) {
         if (!other.equals(own) && overlaps(other.getFileName().toString(), keyGroups)) {
-          deleteTree(other);
+          LocalFiles.deleteTree(other);
         }
       }
     } catch (IOException e) {
@@ -161,43 +157,11 @@ final class ProcessDirectories implements AutoCloseable {
   }
 
   /** A materialization that still runs may delete its files at the same time. */
-  static void deleteTree(Path directory) throws IOException {
-    Files.walkFileTree(
-        directory,
-        new SimpleFileVisitor<Path>() {
-          @Override
-          public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
-              throws IOException {
-            Files.deleteIfExists(file);
-            return FileVisitResult.CONTINUE;
-          }
-
-          @Override
-          public FileVisitResult visitFileFailed(Path file, IOException failure)
-              throws IOException {
-            if (failure instanceof NoSuchFileException) {
-              return FileVisitResult.CONTINUE;
-            }
-            throw failure;
-          }
-
-          @Override
-          public FileVisitResult postVisitDirectory(Path visited, @Nullable IOException failure)
-              throws IOException {
-            if (failure != null && !(failure instanceof NoSuchFileException)) {
-              throw failure;
-            }
-            Files.deleteIfExists(visited);
-            return FileVisitResult.CONTINUE;
-          }
-        });
-  }
-
   @Override
   public void close() {
     for (Path directory : directories) {
       try {
-        deleteTree(directory);
+        LocalFiles.deleteTree(directory);
         Files.deleteIfExists(lockOf(directory));
       } catch (IOException e) {
         LOG.warn("cannot delete the local directory '{}': {}", directory, e.getMessage());

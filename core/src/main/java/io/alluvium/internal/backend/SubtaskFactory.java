@@ -9,6 +9,7 @@ import io.alluvium.StateBackendException;
 import io.alluvium.config.Configuration;
 import io.alluvium.config.CoreOptions;
 import io.alluvium.internal.backend.SubtaskBackend.ChangelogMode;
+import io.alluvium.internal.files.LocalFiles;
 import io.alluvium.internal.materialize.Bases;
 import io.alluvium.internal.materialize.MaterializationMetrics;
 import io.alluvium.internal.materialize.TableMaterializer;
@@ -65,12 +66,13 @@ final class SubtaskFactory {
     // Names of blobs need an owner; without one there is nothing to write under.
     Object unused = process.catalog().incarnation();
     checkKeyGroups(request);
-    Path directory = process.directories().table(request.keyGroups());
-    Optional<LocalFileCache> cache = cache(request.keyGroups());
-    Restored restored = null;
+    Closing.Stack opened = new Closing.Stack();
     boolean done = false;
     try {
-      restored =
+      Path directory = process.directories().table(request.keyGroups());
+      opened.push(() -> delete(directory));
+      Optional<LocalFileCache> cache = cache(request.keyGroups());
+      Restored restored =
           restorer()
               .restore(
                   request.restoreFrom(),
@@ -78,18 +80,35 @@ final class SubtaskFactory {
                   request.maxParallelism(),
                   directory,
                   cache);
-      SubtaskBackend<K> subtask = assemble(request, restored, directory, cache);
+      opened.push(restored.table()::close);
+      restored.plan().key().ifPresent(written -> checkKeyFormat(request.key(), written));
+      Changelog changelog = changelog(request.keyGroups(), restored.plan().startSqn());
+      opened.push(changelog::close);
+      SubtaskBackend<K> subtask =
+          assemble(request, restored, changelog, new Local(directory, cache));
       subtask.start(process.catalog()::registerLive);
       done = true;
       return subtask;
     } finally {
       if (!done) {
-        if (restored != null) {
-          restored.table().close();
-        }
-        delete(directory);
+        opened.close();
       }
     }
+  }
+
+  /** Where a backend keeps local files. */
+  private record Local(Path directory, Optional<LocalFileCache> cache) {}
+
+  private Changelog changelog(KeyGroupRange keyGroups, long startSqn) {
+    return mode() == ChangelogMode.ENABLED
+        ? process.log().open(changelogIds.getAndIncrement(), keyGroups, startSqn)
+        : new DisabledChangelog(startSqn);
+  }
+
+  private ChangelogMode mode() {
+    return configuration.get(CoreOptions.CHANGELOG_ENABLED)
+        ? ChangelogMode.ENABLED
+        : ChangelogMode.DISABLED;
   }
 
   private static void checkKeyGroups(Request<?> request) {
@@ -132,18 +151,9 @@ final class SubtaskFactory {
   }
 
   private <K> SubtaskBackend<K> assemble(
-      Request<K> request, Restored restored, Path directory, Optional<LocalFileCache> cache) {
-    restored.plan().key().ifPresent(written -> checkKeyFormat(request.key(), written));
+      Request<K> request, Restored restored, Changelog changelog, Local local) {
     boolean reuse = request.mode() == RestoreMode.REUSE;
-    ChangelogMode mode =
-        configuration.get(CoreOptions.CHANGELOG_ENABLED)
-            ? ChangelogMode.ENABLED
-            : ChangelogMode.DISABLED;
     long start = restored.plan().startSqn();
-    Changelog changelog =
-        mode == ChangelogMode.ENABLED
-            ? process.log().open(changelogIds.getAndIncrement(), request.keyGroups(), start)
-            : new DisabledChangelog(start);
     WritePath writes = new WritePath(restored.table(), changelog);
     KeyContext<K> keys =
         new KeyContext<>(request.key(), request.maxParallelism(), request.keyGroups());
@@ -156,7 +166,7 @@ final class SubtaskFactory {
         new TableUploader(
             process.store(),
             process.catalog().names(),
-            cache.map(SubtaskFactory::keeper).orElse(TableUploader.Keeper.NONE),
+            local.cache().map(SubtaskFactory::keeper).orElse(TableUploader.Keeper.NONE),
             reuse ? restored.knownFiles() : List.of());
     PendingCheckpoints pending = new PendingCheckpoints(bases, changelog::trim);
     TableMaterializer materializer =
@@ -164,7 +174,7 @@ final class SubtaskFactory {
             new TableMaterializer.Target(
                 "backend of key groups " + request.keyGroups(),
                 restored.table(),
-                directory,
+                local.directory(),
                 writes::appliedUpTo,
                 restored.plan().reads().isEmpty() ? start : -1,
                 bases,
@@ -186,12 +196,12 @@ final class SubtaskFactory {
             materializer),
         new SubtaskBackend.Context(
             request.maxParallelism(),
-            mode,
+            mode(),
             restored.report(),
             checkpointMetrics,
             materializeWithin(restored.report()),
             this::replaysTooLong,
-            () -> delete(directory)));
+            () -> delete(local.directory())));
   }
 
   /**
@@ -244,7 +254,7 @@ final class SubtaskFactory {
 
   private static void delete(Path directory) {
     try {
-      ProcessDirectories.deleteTree(directory);
+      LocalFiles.deleteTree(directory);
     } catch (IOException e) {
       LOG.warn("cannot delete the local directory '{}': {}", directory, e.getMessage());
     }

@@ -54,6 +54,7 @@ public final class WritePath {
 
   public void put(ByteWriter key, ByteWriter value) {
     checkOpen();
+    checkSize(key, value);
     table.put(key.array(), key.length(), value.array(), value.length());
     log(Operation.PUT, key, value.array(), value.length());
   }
@@ -74,6 +75,7 @@ public final class WritePath {
   /** Appends an operand that carries {@link #nextSqn()}, see {@code ListOperands}. */
   public void merge(ByteWriter key, ByteWriter operand) {
     checkOpen();
+    checkSize(key, operand);
     table.merge(key.array(), key.length(), operand.array(), operand.length());
     log(Operation.MERGE, key, operand.array(), operand.length());
   }
@@ -102,6 +104,20 @@ public final class WritePath {
   /** A lower bound: every change below it is in the table. Thread-safe. */
   public long appliedUpTo() {
     return (long) APPLIED.getAcquire(this);
+  }
+
+  /** Before the table: what the changelog would refuse must not be in the table either. */
+  private static void checkSize(ByteWriter key, ByteWriter value) {
+    if ((long) key.length() + value.length() > Changelog.MAX_CHANGE_BYTES) {
+      throw StateBackendException.invalid(
+          "a key of "
+              + key.length()
+              + " and a value of "
+              + value.length()
+              + " bytes; together they must not exceed "
+              + Changelog.MAX_CHANGE_BYTES
+              + " bytes: split the value, for example into a map state");
+    }
   }
 
   private void checkOpen() {

@@ -120,6 +120,9 @@ public final class Bases {
    * anybody new.
    */
   private void promote() {
+    // A cut that the task thread made meanwhile may have overtaken attempts; their changelog is
+    // gone.
+    newest.ifPresent(base -> attempts.removeIf(attempt -> attempt.position < base.position()));
     Attempt best = null;
     for (Attempt attempt : attempts) {
       if (attempt.files != null && attempt.containedUpTo != UNKNOWN) {
@@ -137,8 +140,9 @@ public final class Bases {
   }
 
   private Base baseOf(long position, long containedUpTo, List<TableFile> files) {
-    Materialization files1 = new Materialization(format, position, containedUpTo, files);
-    return new Base(position, List.of(new Part(keyGroups, Optional.of(files1), List.of())));
+    Materialization materialization = new Materialization(format, position, containedUpTo, files);
+    return new Base(
+        position, List.of(new Part(keyGroups, Optional.of(materialization), List.of())));
   }
 
   /**

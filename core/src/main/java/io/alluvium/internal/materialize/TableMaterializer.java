@@ -2,21 +2,20 @@ package io.alluvium.internal.materialize;
 
 import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
+import io.alluvium.internal.files.LocalFiles;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.Execution;
 import io.alluvium.spi.Table;
 import io.alluvium.spi.TableCut;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Comparator;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -64,6 +63,9 @@ public final class TableMaterializer implements AutoCloseable {
    * The phases of a run: cut (the materializer's thread, or slices on the task thread for a heap table), store
    * (the materializer's thread), durable. At most one run of a backend at a time; how many of a process run at once is
    * the size of `Execution.materializations`. A failure never reaches the job: the changelog keeps its changes.
+   *
+   * Cuts of the task thread come beside these runs. Whatever was cut, one cut of a backend is stored at a time, in order,
+   * so that what the uploader knows to be stored always belongs to the newest base.
    */
   private final Target target;
   private final Policy policy;
@@ -76,7 +78,9 @@ public final class TableMaterializer implements AutoCloseable {
   private int consecutiveFailures;
   private long runs;
   private long lastPosition;
-  private CompletableFuture<Bases.Base> lastStored = new CompletableFuture<>();
+
+  /** The end of what is stored, or queued to be, so far; completes in any case. */
+  private CompletableFuture<?> lastStored = CompletableFuture.completedFuture(null);
 
   public TableMaterializer(
       Target target,
@@ -90,7 +94,6 @@ public final class TableMaterializer implements AutoCloseable {
     this.random = random;
     this.metrics = metrics;
     this.lastPosition = target.materializedUpTo();
-    this.lastStored.cancel(false);
   }
 
   /**
@@ -145,7 +148,7 @@ public final class TableMaterializer implements AutoCloseable {
               .table()
               .cut(directory)
               .whenComplete((cut, failure) -> returned(attempt, directory, cut, failure));
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | VirtualMachineError | LinkageError e) {
       failed(attempt, directory, e);
     }
   }
@@ -156,11 +159,19 @@ public final class TableMaterializer implements AutoCloseable {
       failed(attempt, directory, Objects.requireNonNull(failure));
     } else {
       target.bases().returned(attempt);
-      execution.materializations().execute(() -> store(attempt, cut));
+      CompletableFuture<?> unused = inOrder(() -> store(attempt, cut));
     }
   }
 
-  private void store(Bases.Attempt attempt, TableCut cut) {
+  private synchronized <T> CompletableFuture<T> inOrder(Supplier<T> work) {
+    CompletableFuture<T> stored =
+        lastStored.handleAsync((before, failure) -> work.get(), execution.materializations());
+    lastStored = stored;
+    return stored;
+  }
+
+  /** Returns whether the attempt is durable now. */
+  private boolean store(Bases.Attempt attempt, TableCut cut) {
     long start = execution.nanoTime();
     try {
       TableUploader.Upload upload = target.uploader().upload(cut);
@@ -174,20 +185,24 @@ public final class TableMaterializer implements AutoCloseable {
           upload.files().size(),
           upload.newFiles(),
           upload.newBytes());
-      synchronized (this) {
-        lastPosition = attempt.position();
-        if (consecutiveFailures >= policy.failuresAllowed()) {
-          metrics.alarm(-1);
-        }
-        consecutiveFailures = 0;
-        finished(policy.interval());
-      }
+      succeeded(attempt);
       target.onDurable().run();
-    } catch (RuntimeException e) {
+      return true;
+    } catch (RuntimeException | VirtualMachineError | LinkageError e) {
       failed(attempt, cut.directory(), e);
+      return false;
     } finally {
       delete(cut.directory());
     }
+  }
+
+  private synchronized void succeeded(Bases.Attempt attempt) {
+    lastPosition = attempt.position();
+    if (consecutiveFailures >= policy.failuresAllowed()) {
+      metrics.alarm(-1);
+    }
+    consecutiveFailures = 0;
+    finished(policy.interval());
   }
 
   private synchronized void finished(Duration wait) {
@@ -250,14 +265,7 @@ public final class TableMaterializer implements AutoCloseable {
       delete(directory);
       return CompletableFuture.failedFuture(e);
     }
-    synchronized (this) {
-      // One after the other, so that what is known to be stored always belongs to the newest base.
-      CompletableFuture<Bases.Base> stored =
-          lastStored.handleAsync(
-              (base, failure) -> storeExact(position, cut), execution.materializations());
-      lastStored = stored;
-      return stored;
-    }
+    return inOrder(() -> storeExact(position, cut));
   }
 
   private Bases.Base storeExact(long position, TableCut cut) {
@@ -283,24 +291,28 @@ public final class TableMaterializer implements AutoCloseable {
   }
 
   private static void delete(Path directory) {
-    if (!Files.exists(directory)) {
-      return;
-    }
-    try (Stream<Path> paths = Files.walk(directory)) {
-      for (Path path : paths.sorted(Comparator.reverseOrder()).toList()) {
-        Files.deleteIfExists(path);
-      }
+    try {
+      LocalFiles.deleteTree(directory);
     } catch (IOException e) {
       LOG.warn("cannot delete the local cut '{}': {}", directory, e.getMessage());
     }
   }
 
-  /** No further runs; a run in progress ends by itself and changes nothing. */
+  /**
+   * No further runs. Waits for the file that is being stored, so that afterwards nothing of this
+   * backend appears in the store any more.
+   */
   @Override
-  public synchronized void close() {
-    closed = true;
-    if (next != null) {
-      next.cancel();
+  public void close() {
+    CompletableFuture<?> last;
+    synchronized (this) {
+      closed = true;
+      if (next != null) {
+        next.cancel();
+      }
+      last = lastStored;
     }
+    target.uploader().stop();
+    Object unused = execution.await(last.handle((done, failure) -> true));
   }
 }

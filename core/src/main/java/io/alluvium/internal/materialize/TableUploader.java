@@ -1,14 +1,13 @@
 package io.alluvium.internal.materialize;
 
 import io.alluvium.StateBackendException;
+import io.alluvium.internal.files.LocalFiles;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.BlobNames;
 import io.alluvium.spi.BlobStore;
 import io.alluvium.spi.TableCut;
 import io.alluvium.spi.TableFile;
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -17,7 +16,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,8 +23,6 @@ import org.jspecify.annotations.Nullable;
  * this}, not held across I/O.
  */
 public final class TableUploader {
-
-  private static final int BUFFER_BYTES = 1 << 16;
 
   /** What the uploader did for one cut. */
   public record Upload(List<TableFile> files, int newFiles, long newBytes) {}
@@ -66,6 +62,7 @@ public final class TableUploader {
   private final Map<String, TableFile> byName = new HashMap<>();
   private final Map<Content, TableFile> restored = new HashMap<>();
   private final Set<BlobName> inFlight = new HashSet<>();
+  private volatile boolean stopped;
 
   /**
    * @param restored immutable files that the table was restored from and that may be named again
@@ -89,6 +86,9 @@ public final class TableUploader {
     int newFiles = 0;
     long newBytes = 0;
     for (TableCut.File file : cut.files()) {
+      if (stopped) {
+        throw StateBackendException.closed("the backend was closed while its table was stored");
+      }
       TableFile known = file.immutable() ? known(file) : null;
       if (known == null) {
         known = store(file);
@@ -160,14 +160,16 @@ public final class TableUploader {
    * The materialization made of {@code files} is a base now, so that {@link Bases} vouches for its
    * blobs; forget the rest.
    */
-  public synchronized void retain(List<TableFile> files) {
-    Set<String> kept = new HashSet<>();
-    for (TableFile file : files) {
-      kept.add(file.name());
-      inFlight.remove(file.blob());
+  public void retain(List<TableFile> files) {
+    synchronized (this) {
+      Set<String> kept = new HashSet<>();
+      for (TableFile file : files) {
+        kept.add(file.name());
+        inFlight.remove(file.blob());
+      }
+      byName.keySet().retainAll(kept);
+      restored.clear();
     }
-    byName.keySet().retainAll(kept);
-    restored.clear();
     keeper.retain(files);
   }
 
@@ -176,6 +178,11 @@ public final class TableUploader {
    */
   public synchronized void giveUp() {
     inFlight.clear();
+  }
+
+  /** No further file is stored. */
+  void stop() {
+    stopped = true;
   }
 
   /** Blobs that a later materialization may name, or that are being written. */
@@ -187,16 +194,11 @@ public final class TableUploader {
   }
 
   private static int crc32c(Path file) {
-    CRC32C crc = new CRC32C();
-    byte[] buffer = new byte[BUFFER_BYTES];
-    try (InputStream in = Files.newInputStream(file)) {
-      for (int count = in.read(buffer); count >= 0; count = in.read(buffer)) {
-        crc.update(buffer, 0, count);
-      }
+    try {
+      return LocalFiles.crc32c(file);
     } catch (IOException e) {
       throw StateBackendException.unavailable(
           "cannot read local table file '" + file + "': " + e.getMessage(), e);
     }
-    return (int) crc.getValue();
   }
 }

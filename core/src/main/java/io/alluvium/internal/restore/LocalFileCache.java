@@ -1,9 +1,9 @@
 package io.alluvium.internal.restore;
 
 import io.alluvium.StateBackendException;
+import io.alluvium.internal.files.LocalFiles;
 import io.alluvium.spi.TableFile;
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -15,7 +15,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
-import java.util.zip.CRC32C;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -32,7 +31,6 @@ public final class LocalFileCache {
 
   private static final Logger LOG = LoggerFactory.getLogger(LocalFileCache.class);
   private static final String TEMPORARY = ".tmp";
-  private static final int BUFFER_BYTES = 1 << 16;
 
   private final Path directory;
   private final AtomicLong temporaries = new AtomicLong();
@@ -68,7 +66,7 @@ public final class LocalFileCache {
   public Optional<Path> lookup(TableFile file) {
     Path path = directory.resolve(nameOf(file));
     try {
-      if (Files.size(path) == file.sizeBytes() && crc32c(path) == file.crc32c()) {
+      if (Files.size(path) == file.sizeBytes() && LocalFiles.crc32c(path) == file.crc32c()) {
         return Optional.of(path);
       }
     } catch (NoSuchFileException e) {
@@ -124,16 +122,5 @@ public final class LocalFileCache {
       }
     }
     Files.copy(source, target);
-  }
-
-  static int crc32c(Path path) throws IOException {
-    CRC32C crc = new CRC32C();
-    byte[] buffer = new byte[BUFFER_BYTES];
-    try (InputStream in = Files.newInputStream(path)) {
-      for (int count = in.read(buffer); count >= 0; count = in.read(buffer)) {
-        crc.update(buffer, 0, count);
-      }
-    }
-    return (int) crc.getValue();
   }
 }

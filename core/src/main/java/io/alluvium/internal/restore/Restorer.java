@@ -4,6 +4,7 @@ import io.alluvium.CheckpointHandle;
 import io.alluvium.KeyGroupRange;
 import io.alluvium.RestoreReport;
 import io.alluvium.StateBackendException;
+import io.alluvium.internal.files.LocalFiles;
 import io.alluvium.internal.restore.RestorePlan.BlockRead;
 import io.alluvium.internal.restore.RestorePlan.Source;
 import io.alluvium.spi.BlobName;
@@ -17,11 +18,9 @@ import io.alluvium.spi.TablePart;
 import io.alluvium.spi.TableProvider.Tables;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -29,7 +28,6 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -245,12 +243,8 @@ public final class Restorer {
   }
 
   private static void delete(Path directory) {
-    try (Stream<Path> entries = Files.walk(directory)) {
-      for (Path path : entries.sorted(Comparator.reverseOrder()).toList()) {
-        Files.deleteIfExists(path);
-      }
-    } catch (NoSuchFileException e) {
-      // The table took it over, or there was nothing to fetch.
+    try {
+      LocalFiles.deleteTree(directory);
     } catch (IOException e) {
       throw StateBackendException.unavailable(
           "cannot delete '" + directory + "' after a restore: " + e, e);

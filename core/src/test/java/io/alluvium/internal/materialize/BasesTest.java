@@ -103,6 +103,21 @@ class BasesTest {
     assertThat(materialization(detached.bind(6)).position()).isEqualTo(4);
   }
 
+  /** A background run that began before the task thread cut the table itself, and ended after. */
+  @Test
+  void durable_afterAnExactBaseOvertookIt_isNeverBound() {
+    Bases detached = new Bases("test-1", RANGE, Optional.empty());
+    Attempt attempt = detached.begin(3);
+    assertThat(detached.bind(5)).isEmpty();
+    detached.exact(5, List.of(file(1)));
+    detached.returned(attempt);
+    detached.durable(attempt, List.of(file(2)));
+
+    assertThat(materialization(detached.bind(8)).position()).isEqualTo(5);
+    assertThat(detached.newestPosition(0)).isEqualTo(5);
+    assertThat(detached.liveBlobs()).containsExactly(file(1).blob());
+  }
+
   private static Materialization materialization(Optional<Base> base) {
     return base.orElseThrow().parts().get(0).materialization().orElseThrow();
   }
