@@ -21,6 +21,16 @@ public interface CheckpointCatalog {
    */
   Optional<Checkpoint> takeOver(String job);
 
+  /**
+   * Becomes the owner as {@link #takeOver} does, to start the job over: nothing is restored,
+   * damaged checkpoints do not matter, and the first commit retires every earlier checkpoint,
+   * however many are retained otherwise. Until then they stay, so that a start that fails has lost
+   * nothing. A slot that cannot be read is left alone for ever: it may be a takeover record.
+   *
+   * @throws StateBackendException {@code INCOMPATIBLE} when a newer version wrote the newest slot
+   */
+  void startOver(String job);
+
   /** The identity of this owner; {@code INVALID} before {@link #takeOver}. */
   Incarnation incarnation();
 

@@ -74,19 +74,11 @@ public final class JobRunner {
   }
 
   private Optional<Checkpoint> takeOver(StateBackend backend) {
-    try {
-      return backend.catalog().takeOver(settings.jobName());
-    } catch (StateBackendException e) {
-      boolean unreadable =
-          e.kind() == StateBackendException.Kind.CORRUPT
-              || e.kind() == StateBackendException.Kind.INCOMPATIBLE;
-      if (unreadable && settings.start() == RunSettings.StartMode.FRESH) {
-        // Nothing of it is wanted any more.
-        OldCheckpoints.remove(backend, settings, Long.MAX_VALUE);
-        return backend.catalog().takeOver(settings.jobName());
-      }
-      throw e;
+    if (settings.start() == RunSettings.StartMode.FRESH) {
+      backend.catalog().startOver(settings.jobName());
+      return Optional.empty();
     }
+    return backend.catalog().takeOver(settings.jobName());
   }
 
   /** The backends of all subtasks, and where they start. Immutable. */
@@ -242,7 +234,6 @@ public final class JobRunner {
 
   private void recover(FileSink sink, StartPoint start, StateBackend backend) {
     if (start.atBeginning()) {
-      OldCheckpoints.remove(backend, settings, start.metadata().firstCheckpoint());
       settings.job().resultFile().ifPresent(name -> ResultFile.delete(settings.output(), name));
     }
     sink.recover(

@@ -84,6 +84,10 @@ final class Ownership {
   @GuardedBy("lock")
   private boolean committing;
 
+  /** The first commit retires everything below the takeover. */
+  @GuardedBy("lock")
+  private boolean startsOver;
+
   /** By slot; all of this owner's own, and those found below that were read. */
   @GuardedBy("lock")
   private final NavigableMap<Long, Stored> manifests = new TreeMap<>();
@@ -111,6 +115,14 @@ final class Ownership {
       nextSlot = newOwner.takeoverSlot() + 1;
       newest.ifPresent(manifest -> restoring(manifest, mode));
       phase = Phase.OWNER;
+    }
+  }
+
+  /** The job is owned, and stands on nothing that came before. */
+  void startedOver(Owner newOwner) {
+    synchronized (lock) {
+      takenOver(newOwner, Optional.empty(), RestoreMode.REUSE);
+      startsOver = true;
     }
   }
 
@@ -380,7 +392,7 @@ final class Ownership {
     synchronized (lock) {
       return phase == Phase.OWNER
           && (pending == null || committing)
-          && (restoreMode == RestoreMode.REUSE || committedOwn);
+          && ((restoreMode == RestoreMode.REUSE && !startsOver) || committedOwn);
     }
   }
 
@@ -407,12 +419,13 @@ final class Ownership {
   @GuardedBy("lock")
   private long oldestRetained() {
     int left = settings.retained();
+    long least = startsOver && committedOwn && owner != null ? owner.takeoverSlot() : 0;
     for (Map.Entry<Long, Stored> entry : manifests.descendingMap().entrySet()) {
       if (entry.getValue().sound && --left == 0) {
-        return entry.getKey();
+        return Math.max(least, entry.getKey());
       }
     }
-    return 0;
+    return least;
   }
 
   /** These slots are deleted, by this owner or by one before it. */

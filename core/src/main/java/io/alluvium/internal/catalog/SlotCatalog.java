@@ -96,20 +96,8 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
 
   @Override
   public Optional<Checkpoint> takeOver(String job) {
-    if (job.isBlank() || job.length() > MAX_JOB_LENGTH) {
-      throw StateBackendException.invalid(
-          "the name of a job must have 1 to "
-              + MAX_JOB_LENGTH
-              + " characters, '"
-              + job
-              + "' has "
-              + job.strip().length());
-    }
-    ownership.checkMayTakeOver();
-    SlotIndex slotIndex = new SlotIndex(slots, job);
-    Ownership.Owner owner =
-        new TakeoverProtocol(slots, retrier, execution, random, settings.libraryVersion())
-            .run(job, slotIndex);
+    SlotIndex slotIndex = indexOf(job);
+    Ownership.Owner owner = own(job, slotIndex);
     Newest newest = newestBelow(owner.takeoverSlot(), owner, slotIndex);
     if (newest.manifest().isEmpty() && newest.skipped().isPresent()) {
       throw StateBackendException.of(
@@ -125,17 +113,68 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
         owner,
         newest.manifest(),
         newest.skipped().isPresent() ? RestoreMode.DETACHED : RestoreMode.REUSE);
+    begin(owner, slotIndex);
+    LOG.info(
+        "Newest checkpoint of job '{}': {}",
+        job,
+        newest.manifest().map(manifest -> Long.toString(manifest.checkpointId())).orElse("none"));
+    return newest.manifest().map(SlotRecord.Manifest::checkpoint);
+  }
+
+  @Override
+  public void startOver(String job) {
+    SlotIndex slotIndex = indexOf(job);
+    Ownership.Owner owner = own(job, slotIndex);
+    ownership.startedOver(owner);
+    newestReadable(owner.takeoverSlot(), slotIndex).ifPresent(ownership::found);
+    begin(owner, slotIndex);
+  }
+
+  /** Ids go on above it, although nothing of it is restored. */
+  private Optional<SlotRecord.Manifest> newestReadable(long limit, SlotIndex slotIndex) {
+    for (long slot : slotIndex.below(limit).descendingSet()) {
+      SlotRead read = retrier.call(() -> slotIndex.read(slot));
+      if (read instanceof SlotRead.Unreadable unreadable
+          && unreadable.problem().kind() != Kind.CORRUPT) {
+        throw unreadable.problem();
+      }
+      if (read instanceof SlotRead.Found found
+          && found.slot() instanceof SlotRecord.Manifest manifest) {
+        return Optional.of(manifest);
+      }
+    }
+    return Optional.empty();
+  }
+
+  private SlotIndex indexOf(String job) {
+    if (job.isBlank() || job.length() > MAX_JOB_LENGTH) {
+      throw StateBackendException.invalid(
+          "the name of a job must have 1 to "
+              + MAX_JOB_LENGTH
+              + " characters, '"
+              + job
+              + "' has "
+              + job.strip().length());
+    }
+    ownership.checkMayTakeOver();
+    return new SlotIndex(slots, job);
+  }
+
+  private Ownership.Owner own(String job, SlotIndex slotIndex) {
+    return new TakeoverProtocol(slots, retrier, execution, random, settings.libraryVersion())
+        .run(job, slotIndex);
+  }
+
+  private void begin(Ownership.Owner owner, SlotIndex slotIndex) {
     index.set(slotIndex);
     collector.start(slotIndex);
     ledger.start(owner.incarnation());
     LOG.info(
-        "Incarnation {} owns job '{}' in {} from slot {} on; newest checkpoint: {}",
+        "Incarnation {} owns job '{}' in {} from slot {} on",
         owner.incarnation(),
-        job,
+        owner.job(),
         slots.uri(),
-        owner.takeoverSlot(),
-        newest.manifest().map(manifest -> Long.toString(manifest.checkpointId())).orElse("none"));
-    return newest.manifest().map(SlotRecord.Manifest::checkpoint);
+        owner.takeoverSlot());
   }
 
   /** What a search for a checkpoint to restore gave, and the last damage that it passed over. */

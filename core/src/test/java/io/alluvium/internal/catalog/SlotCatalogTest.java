@@ -66,6 +66,41 @@ class SlotCatalogTest {
   }
 
   @Test
+  void startOver_firstCommit_retiresEverythingBelow() {
+    Owner first = new Owner(content, ++seed, Owner.retain(3));
+    first.takeOver();
+    for (int id = 1; id <= 3; id++) {
+      first.commitOne(id);
+    }
+    Owner second = new Owner(content, ++seed, Owner.retain(3));
+    second.catalog.startOver("job");
+    assertThat(second.catalog.latest()).isEmpty();
+    second.catalog.collectGarbage();
+    assertThat(names()).contains(slot(2), slot(3), slot(4));
+
+    BlobName blob = second.commitOne(4);
+    second.catalog.collectGarbage();
+
+    assertThat(names()).containsExactlyInAnyOrder(slot(1), slot(5), slot(6), blob.toString());
+  }
+
+  @Test
+  void startOver_damagedSlots_leavesThemAlone() {
+    Owner first = owner();
+    first.takeOver();
+    first.commitOne(1);
+    raw.delete(List.of(slot(2)));
+    raw.put(slot(2), List.of(ByteBuffer.wrap("damaged".getBytes(UTF_8))));
+    Owner second = owner();
+    second.catalog.startOver("job");
+    second.commitOne(1);
+    second.catalog.collectGarbage();
+
+    assertThat(names()).contains(slot(1), slot(2), slot(3), slot(4));
+    assertThat(second.catalog.latest().orElseThrow().slot()).isEqualTo(4);
+  }
+
+  @Test
   void takeOver_otherJobsDirectory_isInvalidAndWritesNothing() {
     Owner first = owner();
     first.takeOver();
