@@ -40,7 +40,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Traces that broke earlier wordings of the protocol, step by step against the real classes; the
- * numbers are those of the models. Traces 2 to 6, 8, 9 and 11 are in the catalog's own tests and in
+ * numbers are those of the models. Traces 2 to 6, 8 and 11 are in the catalog's own tests and in
  * the simulated owners.
  */
 final class TracesTest {
@@ -86,7 +86,8 @@ final class TracesTest {
     }
 
     private void restore(List<CheckpointHandle> handles) {
-      keyed = backend.keyed(Serializers.string(), 4, ALL, handles, RestoreMode.REUSE);
+      RestoreMode mode = backend.catalog().restoreMode();
+      keyed = backend.keyed(Serializers.string(), 4, ALL, handles, mode);
       keyed.setCurrentKey("key");
       list = keyed.state(StateDescriptor.list("list", Serializers.string()));
     }
@@ -226,6 +227,57 @@ final class TracesTest {
           elements.addAll(next.list.get());
         });
     assertThat(elements).containsExactly("zero", "one");
+  }
+
+  /**
+   * 9. The newest checkpoint is damaged, and the next owner falls back to the one before while the
+   * stalled previous owner is about to delete exactly that: what the next owner then stores needs
+   * none of its blobs.
+   */
+  @Test
+  void trace9_fallbackToWhatAStalledOwnerDeletes_needsNoneOfItsBlobs() {
+    Map<String, String> settings =
+        Map.of("state.backend.type", "heap", "alluvium.restore.fallback", "true");
+    Job stalled = new Job(settings);
+    stalled.process.holdAt("delete *");
+    run(
+        stalled,
+        () -> {
+          stalled.start();
+          for (long id = 1; id <= 2; id++) {
+            stalled.list.add("element " + id);
+            stalled.commit(stalled.await(stalled.keyed.checkpoint(id)));
+          }
+        });
+    simulation.settle();
+    assertThat(stalled.process.heldAt()).isNotEmpty();
+    String newest = "slots/0000000000000003";
+    blobs.flip(newest, 40, 3);
+
+    Job next = new Job(settings);
+    List<RestoreMode> modes = new ArrayList<>();
+    run(
+        next,
+        () -> {
+          next.start();
+          modes.add(next.backend.catalog().restoreMode());
+          next.list.add("element 3");
+          next.commit(next.await(next.keyed.checkpoint(3)));
+        });
+    assertThat(modes).containsExactly(RestoreMode.DETACHED);
+    stalled.process.release();
+    simulation.settle();
+    next.process.kill();
+
+    Job last = new Job(settings);
+    List<String> elements = new ArrayList<>();
+    run(
+        last,
+        () -> {
+          last.start();
+          elements.addAll(last.list.get());
+        });
+    assertThat(elements).containsExactly("element 1", "element 3");
   }
 
   /** 7. What a triggered checkpoint stands on outlives newer materializations and collections. */

@@ -28,6 +28,9 @@ public final class ThreadedDeployment implements Deployment {
 
   private static final Duration INTERVAL = Duration.ofMillis(20);
 
+  /** Real time is dear: pauses and delays of a script take no longer than this. */
+  private static final Duration MAX_SLEEP = Duration.ofMillis(100);
+
   private final BlobStore blobs;
   private final Path directory;
   private final Random random;
@@ -84,7 +87,7 @@ public final class ThreadedDeployment implements Deployment {
 
   @Override
   public void sleep(Duration duration) {
-    LockSupport.parkNanos(duration.toNanos());
+    LockSupport.parkNanos(Math.min(duration.toNanos(), MAX_SLEEP.toNanos()));
   }
 
   @Override
