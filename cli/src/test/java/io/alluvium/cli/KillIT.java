@@ -133,6 +133,44 @@ final class KillIT {
     assertThat(Cli.partSums(output)).isEqualTo(expected);
   }
 
+  /** A life that {@code --fresh} began is killed early: nothing of the one before comes back. */
+  @Test
+  void fresh_killedEarly_leavesNothingOfTheOldLife() throws IOException {
+    Path input = dir.resolve("in.txt");
+    Path output = dir.resolve("out");
+    List<String> command =
+        new ArrayList<>(
+            List.of(
+                "run",
+                "wordcount",
+                "--input",
+                input.toString(),
+                "--output",
+                output.toString(),
+                "--rate",
+                "2000/s",
+                "--checkpoint-interval",
+                "50ms"));
+    set(command, "state.checkpoints.num-retained", 3);
+    List<String> fresh = new ArrayList<>(command);
+    fresh.add("--fresh");
+    for (int round = 1; round <= 3; round++) {
+      random = new Random(round);
+      List<String> lines = WordCountRunTest.randomLines(random, 1_000);
+      Files.write(input, lines, StandardCharsets.UTF_8);
+      Round killed = harness(fresh).kill(new Moments(2, Duration.ofMillis(1 + 20 * round)));
+      if (killed.acknowledged().isEmpty() && round > 1) {
+        // Killed before the new life began: it is the old one that goes on, and refuses.
+        killed = harness(fresh).killAfter(1);
+      }
+      assertThat(killed.exitStatus()).as("%s", killed).isEqualTo(KILLED);
+      Round end = harness(command).finish();
+      assertThat(end.exitStatus()).as("%s %s", killed, end).isZero();
+      assertThat(Cli.counts(output)).as("%s %s", killed, end).isEqualTo(Cli.recount(lines));
+      assertThat(Cli.partSums(output)).as("%s %s", killed, end).isEqualTo(Cli.recount(lines));
+    }
+  }
+
   private interface Command {
     List<String> of(Path output);
   }

@@ -58,18 +58,28 @@ public final class JobRunner {
     List<InputFile> files = InputFiles.find(settings.inputs(), settings.output());
     // Columns that a file lacks are found before anything is written.
     files.forEach(file -> settings.job().parserOf(file));
-    return new JobRunner(settings, listener, files).run();
+    return new JobRunner(settings, listener, files)
+        .run()
+        .orElseGet(
+            () ->
+                // Only the input can bring the output back.
+                new JobRunner(settings.startingOver(), listener, files).run().orElseThrow());
   }
 
-  private Outcome run() {
+  /** Empty when the job is finished and output of it is gone. */
+  private Optional<Outcome> run() {
     OutputDirectory.claim(settings.output(), settings.jobName());
     try (StateBackend backend = Backends.open(settings.backend(), metrics)) {
       StartPoints points = new StartPoints(settings, files, backend);
-      StartPoint start = points.choose(takeOver(backend));
+      Optional<Checkpoint> newest = takeOver(backend);
+      if (newest.isPresent() && points.outputIsGone(newest.get())) {
+        return Optional.empty();
+      }
+      StartPoint start = points.choose(newest);
       long restoreStart = System.nanoTime();
       Restored restored = restore(backend, points, start);
       Optional<RestoreRow> row = report(restored, restoreStart);
-      return execute(backend, restored, row);
+      return Optional.of(execute(backend, restored, row));
     }
   }
 
@@ -232,8 +242,9 @@ public final class JobRunner {
     }
   }
 
+  /** Ends an earlier life of the job, also one whose end was cut short by a crash. */
   private void recover(FileSink sink, StartPoint start, StateBackend backend) {
-    if (start.atBeginning()) {
+    if (!start.metadata().finished()) {
       settings.job().resultFile().ifPresent(name -> ResultFile.delete(settings.output(), name));
     }
     sink.recover(

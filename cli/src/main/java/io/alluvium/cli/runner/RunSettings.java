@@ -47,6 +47,22 @@ public record RunSettings(
     return all;
   }
 
+  /** The same, but from the beginning. */
+  RunSettings startingOver() {
+    return new RunSettings(
+        job,
+        inputs,
+        output,
+        jobName,
+        parallelism,
+        maxParallelism,
+        checkpointInterval,
+        recordsPerSecond,
+        StartMode.FRESH,
+        badRecords,
+        backend);
+  }
+
   /** Where a run starts. */
   public enum StartMode {
     /** At the newest checkpoint, or at the beginning when there is none. */

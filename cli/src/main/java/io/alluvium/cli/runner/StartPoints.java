@@ -55,8 +55,7 @@ final class StartPoints {
       }
       return beginning();
     }
-    StartPoint point = resume(newest.get());
-    return outputIsGone(point.metadata()) ? beginning() : point;
+    return resume(newest.get());
   }
 
   /** The point that a checkpoint stands for, checked against what was asked for. */
@@ -154,9 +153,17 @@ final class StartPoints {
     return greatest;
   }
 
-  /** Whether a finished job's output was removed, so that only the input can bring it back. */
-  private boolean outputIsGone(JobMetadata metadata) {
-    return metadata.finished()
-        && !FileSink.allRecoverable(settings.output(), metadata.outputs(), metadata.transactions());
+  /** Whether a checkpoint is that of a finished job whose output was removed since. */
+  boolean outputIsGone(Checkpoint checkpoint) {
+    JobMetadata metadata = JobMetadataFormat.read(checkpoint.metadata(), checkpoint.id());
+    boolean gone =
+        metadata.finished()
+            && !FileSink.allRecoverable(
+                settings.output(), metadata.outputs(), metadata.transactions());
+    if (gone) {
+      // What was asked for must be this job, or nothing is started over.
+      StartPoint unused = resume(checkpoint);
+    }
+    return gone;
   }
 }
