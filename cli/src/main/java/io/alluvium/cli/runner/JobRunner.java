@@ -73,6 +73,7 @@ public final class JobRunner {
       StartPoints points = new StartPoints(settings, files, backend);
       Optional<Checkpoint> newest = takeOver(backend);
       if (newest.isPresent() && points.outputIsGone(newest.get())) {
+        listener.started("output of the finished job is gone: computing it again from the input");
         return Optional.empty();
       }
       StartPoint start = points.choose(newest);
