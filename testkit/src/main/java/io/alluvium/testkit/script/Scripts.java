@@ -44,7 +44,18 @@ public final class Scripts {
       Script script,
       Path directory,
       FaultPlan faults) {
-    Simulation simulation = new Simulation(choices);
+    try (Simulation simulation = new Simulation(choices)) {
+      simulate(simulation, network, script, directory, faults);
+    }
+  }
+
+  /** Runs one script in a given simulation; throws when it fails. */
+  public static void simulate(
+      Simulation simulation,
+      SimulatedBlobStore.Network network,
+      Script script,
+      Path directory,
+      FaultPlan faults) {
     try (SimulatedDeployment deployment =
         new SimulatedDeployment(
             simulation, new MapBlobStore(), network, fresh(directory), faults)) {

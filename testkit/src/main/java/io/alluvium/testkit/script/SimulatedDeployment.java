@@ -83,7 +83,7 @@ public final class SimulatedDeployment implements Deployment {
             new Components(
                 Optional.of(faulty),
                 Optional.of(process.execution()),
-                new Random(simulation.choices().choose(Integer.MAX_VALUE)),
+                new Random(31 * simulation.choices().seed() + started),
                 Metrics.NONE));
     backend = opened;
     return opened;

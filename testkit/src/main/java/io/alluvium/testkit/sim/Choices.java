@@ -27,4 +27,7 @@ public interface Choices {
 
   /** A number in {@code [0, bound)}. */
   int choose(int bound);
+
+  /** Starts the sources of randomness inside of what is simulated; the same within a run. */
+  long seed();
 }

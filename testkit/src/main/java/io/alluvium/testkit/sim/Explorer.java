@@ -5,21 +5,45 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * Runs a small scenario in every order, within bounds: depth first over the choices. An order is
- * bounded by how often a turn is taken from an actor that could have gone on (after Musuvathi and
- * Qadeer, "Iterative Context Bounding for Systematic Testing of Multithreaded Programs", 2007), and
- * by how many faults happen. Confined to one thread.
+ * Runs a small scenario in every order, within bounds: depth first over the choices. Confined to
+ * one thread.
+ *
+ * <p>An order is bounded by how many faults happen, and by how often a turn is given to an actor
+ * out of order: either only where another one could have gone on (preemption bounding, Musuvathi
+ * and Qadeer, "Iterative Context Bounding for Systematic Testing of Multithreaded Programs", 2007),
+ * or anywhere (delay bounding, Emmi, Qadeer and Rakamaric, "Delay-Bounded Scheduling", 2011), which
+ * reaches further into longer scenarios.
  */
 public final class Explorer {
 
   /**
    * How far to look.
    *
-   * @param preemptions how often a turn is taken away in one run
+   * @param deviations how often a turn is given out of order in one run
+   * @param counted which of them count
    * @param faults how many faults happen in one run
    * @param runs after that many the search ends unfinished
    */
-  public record Bounds(int preemptions, int faults, int runs) {}
+  public record Bounds(int deviations, Counted counted, int faults, int runs) {
+
+    /** Bounds how often a turn is taken from an actor that could go on. */
+    public static Bounds preemptions(int preemptions, int faults, int runs) {
+      return new Bounds(preemptions, Counted.PREEMPTIONS, faults, runs);
+    }
+
+    /** Bounds how often somebody else than the oldest actor that can go on gets the turn. */
+    public static Bounds delays(int delays, int faults, int runs) {
+      return new Bounds(delays, Counted.ALL, faults, runs);
+    }
+  }
+
+  /** Which deviations from the plain order count. */
+  public enum Counted {
+    /** Where an actor could have gone on. */
+    PREEMPTIONS,
+    /** Those where an actor had to stop anyway, too. */
+    ALL
+  }
 
   /**
    * What was looked at.
@@ -74,12 +98,14 @@ public final class Explorer {
   private static final class Path implements Choices {
     private final List<Decision> given;
     private final List<Decision> decisions = new ArrayList<>();
-    private int preemptions;
+    private final Counted counted;
+    private int deviations;
     private int faults;
 
     private Path(List<Decision> given, Bounds bounds) {
       this.given = List.copyOf(given);
-      this.preemptions = bounds.preemptions;
+      this.counted = bounds.counted;
+      this.deviations = bounds.deviations;
       this.faults = bounds.faults;
     }
 
@@ -95,18 +121,19 @@ public final class Explorer {
       if (actors == 0) {
         return 0;
       }
-      if (current < 0) {
-        return choose(actors);
-      }
-      if (preemptions == 0 || actors == 1) {
-        return current;
+      boolean free = current < 0 && counted == Counted.PREEMPTIONS;
+      int plain = Math.max(0, current);
+      if (actors == 1 || (deviations == 0 && !free)) {
+        return plain;
       }
       int option = choose(actors);
       if (option == 0) {
-        return current;
+        return plain;
       }
-      preemptions--;
-      return option <= current ? option - 1 : option;
+      if (!free) {
+        deviations--;
+      }
+      return option <= plain ? option - 1 : option;
     }
 
     @Override
@@ -127,6 +154,11 @@ public final class Explorer {
       int taken = at < given.size() ? given.get(at).taken : 0;
       decisions.add(new Decision(bound, taken));
       return taken;
+    }
+
+    @Override
+    public long seed() {
+      return 1;
     }
   }
 }

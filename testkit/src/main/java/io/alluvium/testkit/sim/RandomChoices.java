@@ -18,6 +18,7 @@ public final class RandomChoices implements Choices {
   private static final double[] TIME_WEIGHTS = {0, 0.002, 0.05};
   private static final double[] STICKINESS = {0, 0.5, 0.9};
 
+  private final long seed;
   private final Random random;
   private final double stickiness;
   private final double timeWeight;
@@ -25,6 +26,7 @@ public final class RandomChoices implements Choices {
   private int untilChange;
 
   public RandomChoices(long seed) {
+    this.seed = seed;
     random = new Random(seed);
     stickiness = STICKINESS[random.nextInt(STICKINESS.length)];
     timeWeight = TIME_WEIGHTS[random.nextInt(TIME_WEIGHTS.length)];
@@ -68,5 +70,10 @@ public final class RandomChoices implements Choices {
   @Override
   public int choose(int bound) {
     return random.nextInt(bound);
+  }
+
+  @Override
+  public long seed() {
+    return seed;
   }
 }

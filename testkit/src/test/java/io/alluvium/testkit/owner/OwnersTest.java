@@ -76,20 +76,20 @@ final class OwnersTest {
 
   @Test
   void twoOwners_everyOrder_keepsEveryInvariant() {
-    explore(new Explorer.Bounds(1, 0, MAX_RUNS), 2, 2, Network.RELIABLE);
-    explore(new Explorer.Bounds(2, 0, MAX_RUNS), 2, Seeds.full() ? 2 : 1, Network.RELIABLE);
+    explore(Explorer.Bounds.preemptions(1, 0, MAX_RUNS), 2, 2, Network.RELIABLE);
+    explore(Explorer.Bounds.preemptions(2, 0, MAX_RUNS), 2, Seeds.full() ? 2 : 1, Network.RELIABLE);
   }
 
   @Test
   void twoOwners_everyOrderWithALostAnswerOrALateRequest_keepsEveryInvariant() {
     Network network = new Network(1e-9, 1e-9, 1e-9);
-    explore(new Explorer.Bounds(0, 1, MAX_RUNS), 2, 2, network);
-    explore(new Explorer.Bounds(1, 1, MAX_RUNS), 2, Seeds.full() ? 2 : 1, network);
+    explore(Explorer.Bounds.preemptions(0, 1, MAX_RUNS), 2, 2, network);
+    explore(Explorer.Bounds.preemptions(1, 1, MAX_RUNS), 2, Seeds.full() ? 2 : 1, network);
   }
 
   @Test
   void threeOwners_everyOrder_keepsEveryInvariant() {
-    explore(new Explorer.Bounds(1, 0, MAX_RUNS), 3, Seeds.full() ? 2 : 1, Network.RELIABLE);
+    explore(Explorer.Bounds.preemptions(1, 0, MAX_RUNS), 3, Seeds.full() ? 2 : 1, Network.RELIABLE);
   }
 
   private static void explore(Explorer.Bounds bounds, int owners, long limit, Network network) {

@@ -270,14 +270,16 @@ final class SimulationTest {
 
   @Test
   void explore_findsTheLostUpdateWithOnePreemption() {
-    assertThatThrownBy(() -> Explorer.explore(new Explorer.Bounds(1, 0, 1_000), this::increments))
+    assertThatThrownBy(
+            () -> Explorer.explore(Explorer.Bounds.preemptions(1, 0, 1_000), this::increments))
         .isInstanceOf(AssertionError.class)
         .hasMessageContaining("choices [");
   }
 
   @Test
   void explore_withoutPreemptions_isExhaustedAndSound() {
-    Explorer.Outcome outcome = Explorer.explore(new Explorer.Bounds(0, 0, 1_000), this::increments);
+    Explorer.Outcome outcome =
+        Explorer.explore(Explorer.Bounds.preemptions(0, 0, 1_000), this::increments);
     assertThat(outcome).isEqualTo(new Explorer.Outcome(2, true));
   }
 
@@ -286,7 +288,7 @@ final class SimulationTest {
     Set<String> orders = new HashSet<>();
     Explorer.Outcome outcome =
         Explorer.explore(
-            new Explorer.Bounds(100, 0, 1_000),
+            Explorer.Bounds.preemptions(100, 0, 1_000),
             simulation -> {
               StringBuilder order = new StringBuilder();
               for (String name : List.of("A", "B")) {
@@ -311,7 +313,7 @@ final class SimulationTest {
     List<Integer> stored = new ArrayList<>();
     Explorer.Outcome outcome =
         Explorer.explore(
-            new Explorer.Bounds(0, 1, 1_000),
+            Explorer.Bounds.preemptions(0, 1, 1_000),
             simulation -> {
               MapBlobStore map = new MapBlobStore();
               SimulatedProcess process = simulation.process("A");
