@@ -37,6 +37,7 @@ public final class ScriptRunner {
 
   private static final String JOB = "scripted";
   private static final int RESTORE_ATTEMPTS = 4;
+  private static final int INSISTENT_ATTEMPTS = 20;
 
   /** One running process with its subtasks; empty while the job is down. */
   private record Running(
@@ -373,8 +374,8 @@ public final class ScriptRunner {
     // An unknown outcome stops the job: then the next owner cleans up.
     Running last = up();
     last.subtasks.forEach(KeyedBackend::close);
-    collectAll(last);
-    checkBlobs(last);
+    insist(() -> last.process.catalog().collectGarbage());
+    insist(() -> checkBlobs(last));
     stop();
   }
 
@@ -392,15 +393,15 @@ public final class ScriptRunner {
     }
   }
 
-  /** The network may still lose calls. */
-  private static void collectAll(Running job) {
+  /** Tries again what may meet a call that the network loses. */
+  private static void insist(Runnable action) {
     for (int attempt = 1; ; attempt++) {
       try {
-        job.process.catalog().collectGarbage();
+        action.run();
         return;
       } catch (StateBackendException e) {
         requireUnavailable(e);
-        if (attempt == RESTORE_ATTEMPTS) {
+        if (attempt == INSISTENT_ATTEMPTS) {
           throw e;
         }
       }
