@@ -17,9 +17,9 @@ import java.util.Map;
 import java.util.SplittableRandom;
 
 /**
- * Is memory bounded by configuration? Writes and deletes over a changing set of keys for minutes, with checkpoints each
- * second and materializations each 30 seconds, and prints the resident set of the process every minute and at the end how
- * it compares with that after the first.
+ * Is memory bounded by configuration? Writes and deletes over a changing set of keys for minutes,
+ * with checkpoints each second and materializations each 30 seconds, and prints the resident set of
+ * the process every minute and at the end how it compares with that after the first.
  *
  * <p>Argument: minutes. Linux only (reads /proc/self/status).
  */
@@ -79,7 +79,10 @@ public final class Churn {
         out.printf(
             Locale.ROOT, "minute %2d: %,d records, resident %,d KB%n", minute, records, last);
       }
-      out.printf(Locale.ROOT, "resident at the end / after the first minute: %.3f%n", last / (double) first);
+      out.printf(
+          Locale.ROOT,
+          "resident at the end / after the first minute: %.3f%n",
+          last / (double) first);
     } finally {
       scratch.delete();
     }

@@ -24,9 +24,9 @@ import javax.management.openmbean.CompositeData;
 import org.HdrHistogram.Histogram;
 
 /**
- * Does the task pause? A full-speed read-modify-write loop over a large state, a checkpoint every second, with background
- * materializations and without, in turn in one run. Prints the sync part of the checkpoints, the gaps between two records
- * and the pauses of the garbage collector, for both.
+ * Does the task pause? A full-speed read-modify-write loop over a large state, a checkpoint every
+ * second, with background materializations and without, in turn in one run. Prints the sync part of
+ * the checkpoints, the gaps between two records and the pauses of the garbage collector, for both.
  *
  * <p>Arguments: megabytes of state, seconds of each turn, turns of each kind.
  */
@@ -57,7 +57,8 @@ public final class Gaps {
           .addNotificationListener(
               (notification, handback) -> {
                 CompositeData data = (CompositeData) notification.getUserData();
-                long millis = GarbageCollectionNotificationInfo.from(data).getGcInfo().getDuration();
+                long millis =
+                    GarbageCollectionNotificationInfo.from(data).getGcInfo().getDuration();
                 longestGcMillis.accumulateAndGet(millis, Math::max);
               },
               null,
@@ -88,16 +89,19 @@ public final class Gaps {
     try (StateBackend backend =
         StateBackend.open(
             Map.of(
-                "state.checkpoints.dir", directory.resolve("checkpoints").toUri().toString(),
-                "state.backend.rocksdb.localdir", directory.resolve("local").toString(),
-                "state.backend.changelog.periodic-materialize.interval", interval,
-                "alluvium.restore.time-objective", "0"),
+                "state.checkpoints.dir",
+                directory.resolve("checkpoints").toUri().toString(),
+                "state.backend.rocksdb.localdir",
+                directory.resolve("local").toString(),
+                "state.backend.changelog.periodic-materialize.interval",
+                interval,
+                "alluvium.restore.time-objective",
+                "0"),
             metrics.components())) {
       backend.catalog().takeOver("gaps");
       KeyedBackend<Integer> keyed =
           backend.keyed(Serializers.int32(), 128, new KeyGroupRange(0, 128));
-      ValueState<byte[]> state =
-          keyed.state(StateDescriptor.value("value", Serializers.bytes()));
+      ValueState<byte[]> state = keyed.state(StateDescriptor.value("value", Serializers.bytes()));
       for (int key = 0; key < keys; key++) {
         keyed.setCurrentKey(key);
         state.update(new byte[VALUE_BYTES]);

@@ -11,11 +11,12 @@ import org.openjdk.jmh.runner.options.VerboseMode;
 import org.openjdk.jmh.util.ListStatistics;
 
 /**
- * Compares two settings of one benchmark in interleaved pairs, A B B A A B ..., each in a JVM of its own, so that the
- * drift of a shared machine falls on both alike; prints the ratio of their speeds with its 95 % interval (Student's t of
- * the ratios of the pairs).
+ * Compares two settings of one benchmark in interleaved pairs, A B B A A B ..., each in a JVM of
+ * its own, so that the drift of a shared machine falls on both alike; prints the ratio of their
+ * speeds with its 95 % interval (Student's t of the ratios of the pairs).
  *
- * <p>Arguments: benchmark, parameter, value A, value B, number of pairs. A ratio above 1 means that B is faster.
+ * <p>Arguments: benchmark, parameter, value A, value B, number of pairs. A ratio above 1 means that
+ * B is faster.
  */
 public final class Pairs {
 
@@ -41,7 +42,14 @@ public final class Pairs {
       out.printf(
           Locale.ROOT,
           "pair %2d: %s=%s %.1f, %s=%s %.1f, ratio of speeds %.4f%n",
-          i + 1, args[1], args[2], a[i], args[1], args[3], b[i], ratios[i]);
+          i + 1,
+          args[1],
+          args[2],
+          a[i],
+          args[1],
+          args[3],
+          b[i],
+          ratios[i]);
     }
     ListStatistics statistics = new ListStatistics(ratios);
     double[] interval = statistics.getConfidenceIntervalAt(0.95);
@@ -49,8 +57,17 @@ public final class Pairs {
         Locale.ROOT,
         "%s, %s=%s against %s: median %.1f and %.1f; speed ratio mean %.4f, median %.4f,"
             + " 95 %% interval [%.4f, %.4f] of %d pairs%n",
-        args[0], args[1], args[3], args[2], median(a), median(b),
-        statistics.getMean(), median(ratios), interval[0], interval[1], pairs);
+        args[0],
+        args[1],
+        args[3],
+        args[2],
+        median(a),
+        median(b),
+        statistics.getMean(),
+        median(ratios),
+        interval[0],
+        interval[1],
+        pairs);
   }
 
   private static double run(String benchmark, String parameter, String value)

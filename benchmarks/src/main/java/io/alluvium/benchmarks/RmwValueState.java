@@ -26,10 +26,11 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * A read-modify-write of a value state on RocksDB through the public API, as a counting operator does it: key selected,
- * value read, value written. With the changelog off that is the table alone; with it on, everything that the log costs
- * while it runs is in the figure: append, seal, compression, upload of segments to a local directory. No checkpoints:
- * each mode only does what a record costs it. Confined to the benchmark's thread.
+ * A read-modify-write of a value state on RocksDB through the public API, as a counting operator
+ * does it: key selected, value read, value written. With the changelog off that is the table alone;
+ * with it on, everything that the log costs while it runs is in the figure: append, seal,
+ * compression, upload of segments to a local directory. No checkpoints: each mode only does what a
+ * record costs it. Confined to the benchmark's thread.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -66,10 +67,14 @@ public class RmwValueState {
     backend =
         StateBackend.open(
             Map.of(
-                "state.checkpoints.dir", directory.resolve("checkpoints").toUri().toString(),
-                "state.backend.rocksdb.localdir", directory.resolve("local").toString(),
-                "state.backend.changelog.enabled", changelog,
-                "state.backend.changelog.periodic-materialize.interval", "0"));
+                "state.checkpoints.dir",
+                directory.resolve("checkpoints").toUri().toString(),
+                "state.backend.rocksdb.localdir",
+                directory.resolve("local").toString(),
+                "state.backend.changelog.enabled",
+                changelog,
+                "state.backend.changelog.periodic-materialize.interval",
+                "0"));
     backend.catalog().takeOver("benchmark");
     keyed = backend.keyed(Serializers.bytes(), 128, new KeyGroupRange(0, 128));
     count = keyed.state(StateDescriptor.value("count", Serializers.int64()));
