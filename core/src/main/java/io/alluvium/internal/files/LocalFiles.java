@@ -2,12 +2,14 @@ package io.alluvium.internal.files;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.Comparator;
-import java.util.stream.Stream;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.zip.CRC32C;
+import org.jspecify.annotations.Nullable;
 
 /** What several packages do with local files. */
 public final class LocalFiles {
@@ -16,14 +18,39 @@ public final class LocalFiles {
 
   private LocalFiles() {}
 
-  /** Deletes a directory and everything in it; one that is not there is passed over. */
+  /**
+   * Deletes a directory and everything in it; one that is not there is passed over. Somebody else
+   * may delete in it at the same time: subtasks that clear the files of another parallelism away, a
+   * materialization that ends while the process closes.
+   */
   public static void deleteTree(Path directory) throws IOException {
-    try (Stream<Path> paths = Files.walk(directory)) {
-      for (Path path : paths.sorted(Comparator.reverseOrder()).toList()) {
-        Files.deleteIfExists(path);
+    Files.walkFileTree(directory, new Deleter());
+  }
+
+  /** Unlike a stream of {@code Files.walk}, it goes on when something is gone already. */
+  private static final class Deleter extends SimpleFileVisitor<Path> {
+    @Override
+    public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
+      Files.deleteIfExists(file);
+      return FileVisitResult.CONTINUE;
+    }
+
+    @Override
+    public FileVisitResult visitFileFailed(Path file, IOException failure) throws IOException {
+      if (failure instanceof NoSuchFileException) {
+        return FileVisitResult.CONTINUE;
       }
-    } catch (NoSuchFileException e) {
-      // Nothing to delete.
+      throw failure;
+    }
+
+    @Override
+    public FileVisitResult postVisitDirectory(Path directory, @Nullable IOException failure)
+        throws IOException {
+      if (failure != null && !(failure instanceof NoSuchFileException)) {
+        throw failure;
+      }
+      Files.deleteIfExists(directory);
+      return FileVisitResult.CONTINUE;
     }
   }
 
