@@ -3,6 +3,7 @@ package io.alluvium.internal.blob;
 import io.alluvium.StateBackendException;
 import io.alluvium.spi.BlobInfo;
 import io.alluvium.spi.BlobStore;
+import io.alluvium.spi.StoreNames;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;

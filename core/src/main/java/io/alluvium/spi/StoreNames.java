@@ -1,19 +1,19 @@
-package io.alluvium.internal.blob;
+package io.alluvium.spi;
 
 import io.alluvium.StateBackendException;
 
-/** Which texts are names of blobs; the same rule for every store. */
-final class StoreNames {
+/** Which texts are names of blobs; the same rule for every store. Stateless. */
+public final class StoreNames {
 
   /** What a local directory keeps its temporary files under; no blob may be called so. */
-  static final String TEMPORARY = ".tmp";
+  public static final String TEMPORARY = ".tmp";
 
   private static final int MAX_LENGTH = 1024;
 
   private StoreNames() {}
 
   /** Throws {@code INVALID} unless {@link #isValid}. */
-  static void check(String name) {
+  public static void check(String name) {
     if (!isValid(name)) {
       throw StateBackendException.invalid(
           "'"
@@ -26,7 +26,7 @@ final class StoreNames {
   }
 
   /** Whether {@code name} stays inside the store, whatever the store is made of. */
-  static boolean isValid(String name) {
+  public static boolean isValid(String name) {
     if (name.isEmpty() || name.length() > MAX_LENGTH) {
       return false;
     }
