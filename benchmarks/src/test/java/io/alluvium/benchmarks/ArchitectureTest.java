@@ -26,6 +26,7 @@ import io.alluvium.benchmarks.ArchitectureTest.NoGeneratedBenchmarks;
 final class ArchitectureTest {
   private static final String DSTL = "io.alluvium.dstl..";
   private static final String ROCKSDB = "io.alluvium.rocksdb..";
+  private static final String S3 = "io.alluvium.blobstore.s3..";
   private static final String TESTKIT = "io.alluvium.testkit..";
   private static final String CLI = "io.alluvium.cli..";
   private static final String BENCHMARKS = "io.alluvium.benchmarks..";
@@ -33,7 +34,7 @@ final class ArchitectureTest {
   /** Whatever is ours and in no other module's package is core's. */
   private static final DescribedPredicate<JavaClass> CORE =
       resideInAPackage("io.alluvium..")
-          .and(not(resideInAnyPackage(DSTL, ROCKSDB, TESTKIT, CLI, BENCHMARKS)))
+          .and(not(resideInAnyPackage(DSTL, ROCKSDB, S3, TESTKIT, CLI, BENCHMARKS)))
           .as("core");
 
   @ArchTest
@@ -47,6 +48,8 @@ final class ArchitectureTest {
           .definedBy(DSTL)
           .layer("rocksdb-materializer")
           .definedBy(ROCKSDB)
+          .layer("blobstore-s3")
+          .definedBy(S3)
           .layer("testkit")
           .definedBy(TESTKIT)
           .layer("cli")
@@ -58,6 +61,8 @@ final class ArchitectureTest {
           .whereLayer("changelog-dstl")
           .mayOnlyAccessLayers("core")
           .whereLayer("rocksdb-materializer")
+          .mayOnlyAccessLayers("core")
+          .whereLayer("blobstore-s3")
           .mayOnlyAccessLayers("core")
           .whereLayer("testkit")
           .mayOnlyAccessLayers("core")
@@ -75,6 +80,17 @@ final class ArchitectureTest {
           .dependOnClassesThat()
           .resideInAPackage("org.rocksdb..")
           .because("native handles stay where their owner closes them")
+          .allowEmptyShould(true);
+
+  @ArchTest
+  static final ArchRule awsSdk_staysInItsModule =
+      noClasses()
+          .that()
+          .resideOutsideOfPackage(S3)
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage("software.amazon..", "io.netty..")
+          .because("whoever stores nothing in S3 must not pay for it")
           .allowEmptyShould(true);
 
   @ArchTest

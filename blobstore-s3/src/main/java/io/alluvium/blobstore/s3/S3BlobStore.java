@@ -98,7 +98,7 @@ final class S3BlobStore implements BlobStore {
     try {
       long size = Files.size(file);
       if (size >= connection.settings().multipart().thresholdBytes()) {
-        new MultipartUpload(connection, partPermits, name, file, size).run();
+        new PartsUpload(connection, partPermits, name, file, size).run();
       } else {
         put(name, List.of(ByteBuffer.wrap(Files.readAllBytes(file))));
       }
@@ -186,8 +186,7 @@ final class S3BlobStore implements BlobStore {
       ListObjectsV2Response page =
           connection.await(connection.repeating().listObjectsV2(request), "list blobs");
       page.contents().forEach(object -> add(object, found));
-      continuation =
-          Boolean.TRUE.equals(page.isTruncated()) ? page.nextContinuationToken() : null;
+      continuation = Boolean.TRUE.equals(page.isTruncated()) ? page.nextContinuationToken() : null;
     } while (continuation != null);
     return found;
   }

@@ -8,8 +8,8 @@ import java.net.URI;
 import java.util.List;
 
 /**
- * Opens {@code s3://bucket/prefix}. Listing its options loads no class of the SDK, so that a process
- * without S3 does not pay for it. Thread-safe.
+ * Opens {@code s3://bucket/prefix}. Listing its options loads no class of the SDK, so that a
+ * process without S3 does not pay for it. Thread-safe.
  */
 public final class S3BlobStoreProvider implements BlobStoreProvider {
 

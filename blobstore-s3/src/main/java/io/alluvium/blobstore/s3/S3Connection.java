@@ -1,15 +1,13 @@
 package io.alluvium.blobstore.s3;
 
 import io.alluvium.StateBackendException;
-import io.alluvium.blobstore.s3.S3Settings.Limits;
 import io.alluvium.blobstore.s3.S3Settings.PathStyle;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import software.amazon.awssdk.awscore.retry.AwsRetryStrategy;
+import software.amazon.awssdk.core.client.config.SdkAdvancedAsyncClientOption;
 import software.amazon.awssdk.core.exception.SdkClientException;
-import software.amazon.awssdk.http.async.SdkAsyncHttpClient;
-import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient;
 import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.retries.api.RetryStrategy;
 import software.amazon.awssdk.services.s3.S3AsyncClient;
@@ -29,56 +27,55 @@ final class S3Connection implements AutoCloseable {
 
   private final S3Settings settings;
   private final S3Errors errors;
-  private final SdkAsyncHttpClient http;
+  private final S3Transport transport;
   private final S3AsyncClient repeating;
   private final S3AsyncClient once;
   private volatile boolean closed;
 
   private S3Connection(
-      S3Settings settings, SdkAsyncHttpClient http, S3AsyncClient repeating, S3AsyncClient once) {
+      S3Settings settings, S3Transport transport, S3AsyncClient repeating, S3AsyncClient once) {
     this.settings = settings;
     this.errors = new S3Errors(settings);
-    this.http = http;
+    this.transport = transport;
     this.repeating = repeating;
     this.once = once;
   }
 
   static S3Connection open(S3Settings settings) {
-    Limits limits = settings.limits();
-    SdkAsyncHttpClient http =
-        NettyNioAsyncHttpClient.builder()
-            .maxConcurrency(limits.connections())
-            .maxPendingConnectionAcquires(Integer.MAX_VALUE)
-            .connectionAcquisitionTimeout(limits.totalTimeout())
-            .connectionTimeout(limits.connectTimeout())
-            .readTimeout(limits.attemptTimeout())
-            .writeTimeout(limits.attemptTimeout())
-            .tcpKeepAlive(true)
-            .build();
+    S3Transport transport = S3Transport.open(settings.limits());
     try {
       RetryStrategy retries =
           AwsRetryStrategy.standardRetryStrategy().toBuilder()
-              .maxAttempts(limits.maxAttempts())
+              .maxAttempts(settings.limits().maxAttempts())
               .build();
-      S3AsyncClient repeating = client(settings, http, retries);
       return new S3Connection(
-          settings, http, repeating, client(settings, http, AwsRetryStrategy.doNotRetry()));
+          settings,
+          transport,
+          client(settings, transport, retries),
+          client(settings, transport, AwsRetryStrategy.doNotRetry()));
     } catch (RuntimeException e) {
-      http.close();
-      throw e instanceof SdkClientException ? new S3Errors(settings).of(e, "open") : e;
+      transport.close();
+      throw e instanceof SdkClientException ? new S3Errors(settings).of(e, "store blobs") : e;
     }
   }
 
   private static S3AsyncClient client(
-      S3Settings settings, SdkAsyncHttpClient http, RetryStrategy retries) {
+      S3Settings settings, S3Transport transport, RetryStrategy retries) {
     S3AsyncClientBuilder builder =
         S3AsyncClient.builder()
-            .httpClient(http)
+            .httpClient(transport.http())
             .forcePathStyle(settings.service().pathStyle() == PathStyle.PATH)
+            // What follows an answer is short and never blocks, so that no further thread is
+            // needed.
+            .asyncConfiguration(
+                async ->
+                    async.advancedOption(
+                        SdkAdvancedAsyncClientOption.FUTURE_COMPLETION_EXECUTOR, Runnable::run))
             .overrideConfiguration(
                 override ->
                     override
                         .retryStrategy(retries)
+                        .scheduledExecutorService(transport.timer())
                         .apiCallAttemptTimeout(settings.limits().attemptTimeout())
                         .apiCallTimeout(settings.limits().totalTimeout()));
     settings.service().endpoint().ifPresent(builder::endpointOverride);
@@ -159,7 +156,7 @@ final class S3Connection implements AutoCloseable {
   public void close() {
     if (!closed) {
       closed = true;
-      try (http;
+      try (transport;
           repeating;
           once) {
         // Closed in reverse order.

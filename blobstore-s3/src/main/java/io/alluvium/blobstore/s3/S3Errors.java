@@ -105,10 +105,10 @@ final class S3Errors {
               "the clock of this machine differs too much from the store's; set it right, for"
                   + " example with NTP");
       case "PermanentRedirect",
-              "TemporaryRedirect",
-              "Redirect",
-              "AuthorizationHeaderMalformed",
-              "IllegalLocationConstraintException" ->
+          "TemporaryRedirect",
+          "Redirect",
+          "AuthorizationHeaderMalformed",
+          "IllegalLocationConstraintException" ->
           wrongRegion(answer);
       case "SlowDown", "RequestLimitExceeded", "TooManyRequests", "BandwidthLimitExceeded" ->
           throttled();

@@ -11,10 +11,12 @@ import org.gaul.s3proxy.auth.AuthenticationType;
 import org.gaul.s3proxy.nio2blob.TransientNio2BlobStore;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import software.amazon.awssdk.regions.Region;
+import software.amazon.awssdk.services.s3.S3AsyncClient;
 
 /**
- * One S3 server for all tests of this process, started with the first of them: an S3Proxy that keeps
- * its objects in memory. Thread-safe.
+ * One S3 server for all tests of this process, started with the first of them: an S3Proxy that
+ * keeps its objects in memory. Thread-safe.
  */
 final class TestServer {
 
@@ -27,14 +29,12 @@ final class TestServer {
   private final String endpoint;
 
   private TestServer() {
-    // The SDK's provider chain looks here.
-    System.setProperty("aws.accessKeyId", "test");
-    System.setProperty("aws.secretAccessKey", "test-secret");
+    setCredentials();
     TransientNio2BlobStore objects = new TransientNio2BlobStore();
     objects.createContainer(BUCKET);
     S3Proxy proxy =
         S3Proxy.builder()
-            .blobStore(objects)
+            .blobStore(new WholePuts(objects))
             .endpoint(URI.create("http://127.0.0.1:0"))
             .awsAuthentication(AuthenticationType.AWS_V2_OR_V4, "test", "test-secret")
             .build();
@@ -45,6 +45,12 @@ final class TestServer {
     }
     endpoint = "http://127.0.0.1:" + proxy.getPort();
     LOG.warn("S3 tests are served by S3Proxy in this process, at {}", endpoint);
+  }
+
+  /** Where the SDK's provider chain looks first. */
+  static void setCredentials() {
+    System.setProperty("aws.accessKeyId", "test");
+    System.setProperty("aws.secretAccessKey", "test-secret");
   }
 
   /** Starts the server if need be. */
@@ -68,6 +74,15 @@ final class TestServer {
 
   static BlobStore open(String uri, Map<String, String> more) {
     return new S3BlobStoreProvider().open(URI.create(uri), configuration(more));
+  }
+
+  /** A plain client, for looking at the server behind a store's back. */
+  static S3AsyncClient client() {
+    return S3AsyncClient.builder()
+        .endpointOverride(URI.create(endpoint()))
+        .region(Region.US_EAST_1)
+        .forcePathStyle(true)
+        .build();
   }
 
   static String freshUri() {

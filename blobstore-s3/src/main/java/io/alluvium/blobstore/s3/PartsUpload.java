@@ -19,7 +19,7 @@ import software.amazon.awssdk.services.s3.model.UploadPartRequest;
 import software.amazon.awssdk.services.s3.model.UploadPartResponse;
 
 /** Stores one big file in parts, several at the same time. Confined to one thread. */
-final class MultipartUpload {
+final class PartsUpload {
 
   /*
    * A part is read into memory, checksummed there, and sent with its checksum: what the store accepts is what was read,
@@ -38,8 +38,7 @@ final class MultipartUpload {
 
   private record Sent(int number, String checksum, CompletableFuture<UploadPartResponse> answer) {}
 
-  MultipartUpload(
-      S3Connection connection, Semaphore permits, String name, Path file, long sizeBytes) {
+  PartsUpload(S3Connection connection, Semaphore permits, String name, Path file, long sizeBytes) {
     this.connection = connection;
     this.permits = permits;
     this.name = name;
@@ -49,8 +48,8 @@ final class MultipartUpload {
 
   void run() {
     String id =
-        connection.await(
-            connection.repeating().createMultipartUpload(creation().build()), doing())
+        connection
+            .await(connection.repeating().createMultipartUpload(creation().build()), doing())
             .uploadId();
     try {
       complete(id, sendParts(id));
@@ -85,8 +84,7 @@ final class MultipartUpload {
 
   private List<CompletedPart> sendParts(String id) {
     long partBytes =
-        Math.max(
-            connection.settings().multipart().partBytes(), (size + MAX_PARTS - 1) / MAX_PARTS);
+        Math.max(connection.settings().multipart().partBytes(), (size + MAX_PARTS - 1) / MAX_PARTS);
     List<Sent> parts = new ArrayList<>();
     try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
       for (long offset = 0; offset < size; offset += partBytes) {
@@ -107,9 +105,7 @@ final class MultipartUpload {
     } catch (IOException e) {
       cancel(parts);
       throw StateBackendException.of(
-          Kind.INVALID,
-          "cannot " + doing() + ": local file '" + file + "' is not readable",
-          e);
+          Kind.INVALID, "cannot " + doing() + ": local file '" + file + "' is not readable", e);
     } catch (RuntimeException e) {
       cancel(parts);
       throw e;

@@ -1,0 +1,149 @@
+package io.alluvium.blobstore.s3;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.alluvium.StateBackendException;
+import io.alluvium.StateBackendException.Kind;
+import io.alluvium.config.Configuration;
+import io.alluvium.spi.BlobStore;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What a user reads when storage does not work. */
+class S3ErrorsTest {
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          404 | NoSuchBucket              | INVALID     | there is no bucket 'bucket'
+          403 | AccessDenied              | INVALID     | allow these credentials
+          403 | InvalidAccessKeyId        | INVALID     | correct the credentials
+          403 | SignatureDoesNotMatch     | INVALID     | correct the credentials
+          400 | ExpiredToken              | UNAVAILABLE | renew the credentials
+          403 | RequestTimeTooSkewed      | UNAVAILABLE | set it right
+          503 | SlowDown                  | UNAVAILABLE | asks for fewer requests
+          429 | TooManyRequests           | UNAVAILABLE | asks for fewer requests
+          500 | InternalError             | UNAVAILABLE | try again
+          400 | BadDigest                 | UNAVAILABLE | arrived damaged
+          400 | KMS.DisabledException     | INVALID     | s3.sse.kms-key-id
+          501 | NotImplemented            | INVALID     | newer version of that server
+          400 | EntityTooLarge            | INVALID     | EntityTooLarge
+          """)
+  void put_refused_givesOneSentenceWithTheRemedy(int status, String code, Kind kind, String remedy)
+      throws IOException {
+    try (FailingServer server = new FailingServer(status, code, "because", Map.of());
+        BlobStore store = server.store()) {
+      expect(kind, store, "cannot store blob 'data/a' in 's3://bucket/job': ", remedy);
+    }
+  }
+
+  @Test
+  void put_bucketOfAnotherRegion_namesTheRegion() throws IOException {
+    try (FailingServer server =
+            new FailingServer(
+                301, "PermanentRedirect", "moved", Map.of("x-amz-bucket-region", "eu-west-1"));
+        BlobStore store = server.store()) {
+      expect(Kind.INVALID, store, "is in the region 'eu-west-1'", "set s3.region=eu-west-1");
+    }
+  }
+
+  @Test
+  void put_signedForAnotherRegion_namesTheRegion() throws IOException {
+    try (FailingServer server =
+            new FailingServer(
+                400,
+                "AuthorizationHeaderMalformed",
+                "the region 'us-east-1' is wrong; expecting 'eu-west-3'",
+                Map.of());
+        BlobStore store = server.store()) {
+      expect(Kind.INVALID, store, "is in the region 'eu-west-3'", "set s3.region=eu-west-3");
+    }
+  }
+
+  @Test
+  void put_nothingListens_namesTheEndpoint() throws IOException {
+    TestServer.setCredentials();
+    int port;
+    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      port = free.getLocalPort();
+    }
+    try (BlobStore store = store("http://127.0.0.1:" + port)) {
+      expect(Kind.UNAVAILABLE, store, "nothing answers at http://127.0.0.1:" + port, "s3.endpoint");
+    }
+  }
+
+  @Test
+  void put_silentServer_isUnavailable() throws IOException {
+    TestServer.setCredentials();
+    try (ServerSocket silent = new ServerSocket(0, 10, InetAddress.getLoopbackAddress());
+        BlobStore store = store("http://127.0.0.1:" + silent.getLocalPort())) {
+      expect(Kind.UNAVAILABLE, store, "did not answer in time", "s3.request.timeout");
+    }
+  }
+
+  @Test
+  void putIfAbsent_serverFails_isAttemptedOnce() throws IOException {
+    try (FailingServer server = new FailingServer(503, "SlowDown", "later", Map.of());
+        BlobStore store = server.store()) {
+      assertThatThrownBy(() -> store.putIfAbsent("slots/1", new byte[] {1}))
+          .isInstanceOf(StateBackendException.class);
+      assertThat(server.requests()).containsExactly("PUT");
+    }
+  }
+
+  @Test
+  void putIfAbsent_conflictThatStays_isUnavailableAfterSeveralAttempts() throws IOException {
+    try (FailingServer server =
+            new FailingServer(409, "ConditionalRequestConflict", "again", Map.of());
+        BlobStore store = server.store()) {
+      assertThatThrownBy(() -> store.putIfAbsent("slots/1", new byte[] {1}))
+          .isInstanceOfSatisfying(
+              StateBackendException.class, e -> assertThat(e.kind()).isEqualTo(Kind.UNAVAILABLE));
+      assertThat(server.requests()).hasSize(5).containsOnly("PUT");
+    }
+  }
+
+  @Test
+  void put_serverFails_isAttemptedAgain() throws IOException {
+    try (FailingServer server = new FailingServer(500, "InternalError", "oops", Map.of());
+        BlobStore store = server.store()) {
+      expect(Kind.UNAVAILABLE, store, "InternalError", "try again");
+      assertThat(server.requests()).containsExactly("PUT", "PUT");
+    }
+  }
+
+  private static BlobStore store(String endpoint) {
+    return new S3BlobStoreProvider()
+        .open(
+            URI.create("s3://bucket/job"),
+            Configuration.of(
+                Map.of(
+                    "s3.endpoint", endpoint,
+                    "s3.path-style-access", "true",
+                    "s3.request.max-attempts", "1",
+                    "s3.request.attempt-timeout", "500ms",
+                    "s3.request.timeout", "600ms"),
+                S3Options.ALL));
+  }
+
+  private static void expect(Kind kind, BlobStore store, String... parts) {
+    assertThatThrownBy(() -> store.put("data/a", List.of(ByteBuffer.wrap(new byte[] {1, 2}))))
+        .isInstanceOfSatisfying(
+            StateBackendException.class,
+            e -> {
+              assertThat(e.kind()).as(e.getMessage()).isEqualTo(kind);
+              assertThat(e.getMessage()).contains(parts).doesNotContain("\n");
+            });
+  }
+}
