@@ -14,8 +14,9 @@ import software.amazon.awssdk.http.nio.netty.SdkEventLoopGroup;
 final class S3Transport implements AutoCloseable {
 
   /*
-   * The threads are ours because the SDK shuts its own down with a quiet period of two seconds, in which every command
-   * that has read from a store would wait at its end. They are daemons: none keeps a process alive.
+   * The threads are ours because the SDK waits for a quiet period of two seconds when it shuts its own down, which every
+   * command that has read from a store would feel at its end. There must be such a period, since one thread closes its
+   * connections with the help of another; but nobody needs to wait for it. All threads are daemons.
    */
 
   private final SdkEventLoopGroup loops;
@@ -74,7 +75,7 @@ final class S3Transport implements AutoCloseable {
       http.close();
     } finally {
       var unused = timer.shutdownNow();
-      var unusedEnd = loops.eventLoopGroup().shutdownGracefully(0, 5, TimeUnit.SECONDS);
+      var unusedEnd = loops.eventLoopGroup().shutdownGracefully(1, 5, TimeUnit.SECONDS);
     }
   }
 }

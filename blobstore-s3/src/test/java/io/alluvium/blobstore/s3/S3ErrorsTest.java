@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
+import io.alluvium.blobstore.s3.ScriptedServer.Answer;
 import io.alluvium.config.Configuration;
 import io.alluvium.spi.BlobStore;
 import java.io.IOException;
@@ -42,31 +43,37 @@ class S3ErrorsTest {
           """)
   void put_refused_givesOneSentenceWithTheRemedy(int status, String code, Kind kind, String remedy)
       throws IOException {
-    try (FailingServer server = new FailingServer(status, code, "because", Map.of());
-        BlobStore store = server.store()) {
+    try (ScriptedServer server =
+            new ScriptedServer(Answer.error(status, code, "because", Map.of()));
+        BlobStore store = server.store(Map.of())) {
       expect(kind, store, "cannot store blob 'data/a' in 's3://bucket/job': ", remedy);
     }
   }
 
   @Test
   void put_bucketOfAnotherRegion_namesTheRegion() throws IOException {
-    try (FailingServer server =
-            new FailingServer(
-                301, "PermanentRedirect", "moved", Map.of("x-amz-bucket-region", "eu-west-1"));
-        BlobStore store = server.store()) {
+    try (ScriptedServer server =
+            new ScriptedServer(
+                Answer.error(
+                    301,
+                    "PermanentRedirect",
+                    "moved",
+                    Map.of("x-amz-bucket-region", "eu-west-1")));
+        BlobStore store = server.store(Map.of())) {
       expect(Kind.INVALID, store, "is in the region 'eu-west-1'", "set s3.region=eu-west-1");
     }
   }
 
   @Test
   void put_signedForAnotherRegion_namesTheRegion() throws IOException {
-    try (FailingServer server =
-            new FailingServer(
-                400,
-                "AuthorizationHeaderMalformed",
-                "the region 'us-east-1' is wrong; expecting 'eu-west-3'",
-                Map.of());
-        BlobStore store = server.store()) {
+    try (ScriptedServer server =
+            new ScriptedServer(
+                Answer.error(
+                    400,
+                    "AuthorizationHeaderMalformed",
+                    "the region 'us-east-1' is wrong; expecting 'eu-west-3'",
+                    Map.of()));
+        BlobStore store = server.store(Map.of())) {
       expect(Kind.INVALID, store, "is in the region 'eu-west-3'", "set s3.region=eu-west-3");
     }
   }
@@ -94,32 +101,34 @@ class S3ErrorsTest {
 
   @Test
   void putIfAbsent_serverFails_isAttemptedOnce() throws IOException {
-    try (FailingServer server = new FailingServer(503, "SlowDown", "later", Map.of());
-        BlobStore store = server.store()) {
+    try (ScriptedServer server =
+            new ScriptedServer(Answer.error(503, "SlowDown", "later", Map.of()));
+        BlobStore store = server.store(Map.of())) {
       assertThatThrownBy(() -> store.putIfAbsent("slots/1", new byte[] {1}))
           .isInstanceOf(StateBackendException.class);
-      assertThat(server.requests()).containsExactly("PUT");
+      assertThat(server.methods()).containsExactly("PUT");
     }
   }
 
   @Test
   void putIfAbsent_conflictThatStays_isUnavailableAfterSeveralAttempts() throws IOException {
-    try (FailingServer server =
-            new FailingServer(409, "ConditionalRequestConflict", "again", Map.of());
-        BlobStore store = server.store()) {
+    try (ScriptedServer server =
+            new ScriptedServer(Answer.error(409, "ConditionalRequestConflict", "again", Map.of()));
+        BlobStore store = server.store(Map.of())) {
       assertThatThrownBy(() -> store.putIfAbsent("slots/1", new byte[] {1}))
           .isInstanceOfSatisfying(
               StateBackendException.class, e -> assertThat(e.kind()).isEqualTo(Kind.UNAVAILABLE));
-      assertThat(server.requests()).hasSize(5).containsOnly("PUT");
+      assertThat(server.methods()).hasSize(5).containsOnly("PUT");
     }
   }
 
   @Test
   void put_serverFails_isAttemptedAgain() throws IOException {
-    try (FailingServer server = new FailingServer(500, "InternalError", "oops", Map.of());
-        BlobStore store = server.store()) {
+    try (ScriptedServer server =
+            new ScriptedServer(Answer.error(500, "InternalError", "oops", Map.of()));
+        BlobStore store = server.store(Map.of())) {
       expect(Kind.UNAVAILABLE, store, "InternalError", "try again");
-      assertThat(server.requests()).containsExactly("PUT", "PUT");
+      assertThat(server.methods()).containsExactly("PUT", "PUT");
     }
   }
 
