@@ -24,6 +24,9 @@ final class SharedMemory {
   private static final long MAX_ARENA_BLOCK = 1 << 20;
   private static final long MIN_ARENA_BLOCK = 16 << 10;
 
+  /** A shard of the block cache is at least as large, unless the cache is smaller. */
+  private static final long SHARD_BYTES = 32L << 20;
+
   private final long cacheBytes;
   private final long writeBufferBytes;
   private final Cache cache;
@@ -50,7 +53,11 @@ final class SharedMemory {
     this.writeBufferBytes = (long) (total * 2 * ratio / 3);
     this.cache =
         natives.add(
-            new LRUCache(cacheBytes, -1, configuration.get(RocksDbOptions.STRICT_LIMIT), highPrio));
+            new LRUCache(
+                cacheBytes,
+                shardBits(cacheBytes),
+                configuration.get(RocksDbOptions.STRICT_LIMIT),
+                highPrio));
     this.writeBuffers = natives.add(new WriteBufferManager(writeBufferBytes, cache));
     this.filter =
         configuration.get(RocksDbOptions.BLOOM_FILTER)
@@ -85,5 +92,14 @@ final class SharedMemory {
    */
   long arenaBlockBytes() {
     return Math.max(MIN_ARENA_BLOCK, Math.min(MAX_ARENA_BLOCK, writeBufferBytes / 64));
+  }
+
+  /**
+   * RocksDB's own choice gives shards of half a megabyte and more; the index of one file is larger
+   * than that, finds no place in its shard, and is read and parsed again for every key.
+   */
+  private static int shardBits(long cacheBytes) {
+    int bits = 63 - Long.numberOfLeadingZeros(Math.max(1, cacheBytes / SHARD_BYTES));
+    return Math.min(6, bits);
   }
 }
