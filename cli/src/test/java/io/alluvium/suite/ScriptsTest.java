@@ -1,6 +1,9 @@
 package io.alluvium.suite;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import io.alluvium.testkit.MemoryDirectories;
+import io.alluvium.testkit.OpenFiles;
 import io.alluvium.testkit.Seeds;
 import io.alluvium.testkit.script.Matrix;
 import io.alluvium.testkit.script.Scripts;
@@ -9,6 +12,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -33,8 +38,22 @@ final class ScriptsTest {
           "dstl.dfs.batch.persist-size-threshold", List.of("10 mb", "1 kb"),
           "dstl.dfs.upload.retry-policy", List.of("adaptive", "fixed", "none"));
 
+  private static int openAtFirst;
+
   @TempDir(factory = MemoryDirectories.class)
   private Path directory;
+
+  /** Whoever was killed or closed keeps no file open. */
+  @AfterAll
+  static void openFiles_afterAllHistories_areNoMoreThanAfterAFew() {
+    int now = OpenFiles.count();
+    assertThat(now).as("open files of this JVM").isLessThan(openAtFirst + 50);
+  }
+
+  @BeforeAll
+  static void countOpenFiles() {
+    openAtFirst = OpenFiles.count();
+  }
 
   private static Matrix matrix(String... types) {
     Map<String, List<String>> choices = new TreeMap<>(COMMON);

@@ -92,8 +92,6 @@ public final class SimulatedProcess {
       if (resource != null) {
         resource.close();
       }
-    } catch (ProcessKilled e) {
-      // It wanted to go on, and may not.
     } catch (Exception e) {
       if (!(e instanceof StateBackendException)) {
         throw new AssertionError("closing after death failed: " + e, e);

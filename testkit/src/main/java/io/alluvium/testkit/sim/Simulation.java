@@ -1,5 +1,6 @@
 package io.alluvium.testkit.sim;
 
+import io.alluvium.StateBackendException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -218,7 +219,7 @@ public final class Simulation implements AutoCloseable {
   void point(SimulatedProcess process, String label) {
     Actor self = current.get(Thread.currentThread());
     if (self == null) {
-      outside(label);
+      outside(process, label);
       return;
     }
     pause(self, process, label, null);
@@ -230,12 +231,16 @@ public final class Simulation implements AutoCloseable {
     if (self != null) {
       pause(self, process, "await", future);
     } else if (!future.isDone()) {
-      outside("await");
+      outside(process, "await");
       throw new AssertionError("only an actor can wait for a future");
     }
   }
 
-  private void outside(String label) {
+  /** The test's thread may use what it has made before and after a run, not meanwhile. */
+  private void outside(SimulatedProcess process, String label) {
+    if (process.isDead()) {
+      throw deadTo(process, label);
+    }
     if (running) {
       AssertionError error =
           new AssertionError(
@@ -254,7 +259,10 @@ public final class Simulation implements AutoCloseable {
       if (++self.deadCalls > MAX_DEAD_CALLS) {
         throw new AssertionError(self + " does not stop although its process is dead");
       }
-      throw new ProcessKilled(process.name());
+      if (self.process.isDead()) {
+        throw new ProcessKilled(process.name());
+      }
+      throw deadTo(process, label);
     }
     self.point = label;
     self.until = until;
@@ -267,6 +275,13 @@ public final class Simulation implements AutoCloseable {
     if (self.process.isDead()) {
       throw new ProcessKilled(self.process.name());
     }
+  }
+
+  /** What somebody else who holds on to objects of a dead process meets. */
+  private static StateBackendException deadTo(SimulatedProcess process, String label) {
+    return StateBackendException.unavailable(
+        "'" + label + "' cannot be done: process " + process.name() + " is dead",
+        new IllegalStateException("dead"));
   }
 
   private void afterStep() {
