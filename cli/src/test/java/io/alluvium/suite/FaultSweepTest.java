@@ -101,14 +101,19 @@ final class FaultSweepTest {
             Arguments.of(new Fault.Delay(Duration.ofSeconds(30)), READS),
             Arguments.of(new Fault.FlipBit(2, 0), WRITES),
             Arguments.of(new Fault.Truncate(0), WRITES));
-    return Seeds.full() ? Stream.concat(usual, more) : usual;
+    List<Arguments> onTheHeap = (Seeds.full() ? Stream.concat(usual, more) : usual).toList();
+    return Stream.concat(
+        onTheHeap.stream().map(each -> Arguments.of("heap", each.get()[0], each.get()[1])),
+        onTheHeap.stream()
+            .limit(Seeds.full() ? onTheHeap.size() : 2)
+            .map(each -> Arguments.of("rocksdb", each.get()[0], each.get()[1])));
   }
 
   @ParameterizedTest
   @MethodSource("faults")
-  void anyOneCall_thatSuffers_losesNothing(Fault fault, Set<BlobOp> suffering) {
+  void anyOneCall_thatSuffers_losesNothing(String type, Fault fault, Set<BlobOp> suffering) {
     FaultPlan recorded = new FaultPlan();
-    run(recorded);
+    run(type, recorded);
     List<FaultPlan.Call> calls = recorded.calls();
     assertThat(calls).hasSizeGreaterThan(60);
     int tried = 0;
@@ -119,7 +124,7 @@ final class FaultSweepTest {
         FaultPlan plan = new FaultPlan();
         plan.failCall(number, fault);
         try {
-          run(plan);
+          run(type, plan);
         } catch (AssertionError e) {
           if (!toldAsDamage(e, fault) && !leftByUnknown(calls.get(number), fault, e)) {
             failures.add("call " + number + " " + calls.get(number) + " -> " + fault + ": " + e);
@@ -159,7 +164,8 @@ final class FaultSweepTest {
         && String.valueOf(failure.getMessage()).contains("blobs in the store after");
   }
 
-  private void run(FaultPlan faults) {
-    Scripts.simulate(new RandomChoices(4), Network.RELIABLE, SCENARIO, directory, faults);
+  private void run(String type, FaultPlan faults) {
+    Script script = SCENARIO.after(List.of("set state.backend.type=" + type));
+    Scripts.simulate(new RandomChoices(4), Network.RELIABLE, script, directory, faults);
   }
 }
