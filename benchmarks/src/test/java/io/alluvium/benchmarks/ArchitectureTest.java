@@ -28,6 +28,7 @@ final class ArchitectureTest {
   private static final String ROCKSDB = "io.alluvium.rocksdb..";
   private static final String S3 = "io.alluvium.blobstore.s3..";
   private static final String TESTKIT = "io.alluvium.testkit..";
+  private static final String TESTKIT_S3 = "io.alluvium.testkit.s3..";
   private static final String CLI = "io.alluvium.cli..";
   private static final String BENCHMARKS = "io.alluvium.benchmarks..";
 
@@ -86,7 +87,7 @@ final class ArchitectureTest {
   static final ArchRule awsSdk_staysInItsModule =
       noClasses()
           .that()
-          .resideOutsideOfPackage(S3)
+          .resideOutsideOfPackages(S3, TESTKIT_S3)
           .should()
           .dependOnClassesThat()
           .resideInAnyPackage("software.amazon..", "io.netty..")

@@ -16,6 +16,7 @@ import software.amazon.awssdk.services.s3.model.DeleteObjectsRequest;
 import software.amazon.awssdk.services.s3.model.DeleteObjectsResponse;
 import software.amazon.awssdk.services.s3.model.ListMultipartUploadsRequest;
 import software.amazon.awssdk.services.s3.model.ListMultipartUploadsResponse;
+import software.amazon.awssdk.services.s3.model.MultipartUpload;
 import software.amazon.awssdk.services.s3.model.ObjectIdentifier;
 import software.amazon.awssdk.services.s3.model.S3Error;
 
@@ -83,33 +84,45 @@ final class Deletion {
 
   /** Aborts the uploads in parts below the prefix that were begun before that. */
   void abortUploads(Duration olderThan) {
+    List<MultipartUpload> old = new ArrayList<>();
+    boolean some = findUploads(location.keyPrefix(), olderThan, old);
+    // MinIO takes the prefix for a whole key and finds nothing; without one it lists them all.
+    if (!some && !location.keyPrefix().isEmpty()) {
+      boolean unused = findUploads("", olderThan, old);
+    }
+    old.stream()
+        .filter(begun -> begun.key().startsWith(location.keyPrefix()))
+        .forEach(begun -> abort(begun.key(), begun.uploadId()));
+  }
+
+  /** Whether there are any, of whatever age. */
+  private boolean findUploads(String prefix, Duration olderThan, List<MultipartUpload> old) {
     @Nullable String key = null;
     @Nullable String upload = null;
     boolean more = true;
+    boolean some = false;
     while (more) {
       ListMultipartUploadsRequest request =
           ListMultipartUploadsRequest.builder()
               .bucket(location.bucket())
-              .prefix(location.keyPrefix())
+              .prefix(prefix)
               .keyMarker(key)
               .uploadIdMarker(upload)
               .build();
       ListMultipartUploadsResponse page =
           connection.await(
               connection.repeating().listMultipartUploads(request), "list unfinished uploads");
-      abortUploads(page, olderThan);
+      Instant before = now(page).minus(olderThan);
+      some |= !page.uploads().isEmpty();
+      page.uploads().stream()
+          // The store's answer knows whole seconds only, so that zero must mean all.
+          .filter(begun -> olderThan.isZero() || begun.initiated().isBefore(before))
+          .forEach(old::add);
       more = Boolean.TRUE.equals(page.isTruncated());
       key = page.nextKeyMarker();
       upload = page.nextUploadIdMarker();
     }
-  }
-
-  private void abortUploads(ListMultipartUploadsResponse page, Duration olderThan) {
-    Instant before = now(page).minus(olderThan);
-    page.uploads().stream()
-        // The store's answer knows whole seconds only, so that zero must mean all.
-        .filter(begun -> olderThan.isZero() || begun.initiated().isBefore(before))
-        .forEach(begun -> abort(begun.key(), begun.uploadId()));
+    return some;
   }
 
   private void abort(String key, String id) {

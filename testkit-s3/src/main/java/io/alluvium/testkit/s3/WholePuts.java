@@ -1,4 +1,4 @@
-package io.alluvium.blobstore.s3;
+package io.alluvium.testkit.s3;
 
 import java.io.ByteArrayInputStream;
 import java.io.IOException;

@@ -1,0 +1,179 @@
+package io.alluvium.testkit.s3;
+
+import java.net.URI;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.testcontainers.DockerClientFactory;
+import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
+import software.amazon.awssdk.auth.credentials.StaticCredentialsProvider;
+import software.amazon.awssdk.regions.Region;
+import software.amazon.awssdk.services.s3.S3AsyncClient;
+import software.amazon.awssdk.services.s3.model.MultipartUpload;
+import software.amazon.awssdk.services.s3.model.S3Object;
+
+/**
+ * One S3 server for all tests of this process, started with the first of them: MinIO in a container
+ * where a Docker engine answers, otherwise S3Proxy in this process. Which one it is, the log says
+ * in one line. It ends with the process. Thread-safe.
+ *
+ * <p>The environment variable {@code ALLUVIUM_TEST_S3} may decide: {@code minio} (nothing else will
+ * do) or {@code in-process}.
+ */
+public final class S3Server {
+
+  /** What serves. */
+  public enum Kind {
+    MINIO,
+    IN_PROCESS
+  }
+
+  /** The bucket that is there from the start. */
+  public static final String BUCKET = "alluvium";
+
+  static final String ACCESS_KEY = "test";
+  static final String SECRET_KEY = "test-secret";
+
+  private static final Logger LOG = LoggerFactory.getLogger(S3Server.class);
+  private static final String CHOICE = "ALLUVIUM_TEST_S3";
+  private static final AtomicInteger PREFIXES = new AtomicInteger();
+
+  /** Started when somebody asks for it. */
+  private static final class Holder {
+    private static final S3Server INSTANCE = start();
+  }
+
+  private final Kind kind;
+  private final URI endpoint;
+
+  private S3Server(Kind kind, URI endpoint) {
+    this.kind = kind;
+    this.endpoint = endpoint;
+  }
+
+  /** Starts the server if need be. */
+  public static S3Server get() {
+    return Holder.INSTANCE;
+  }
+
+  private static S3Server start() {
+    setCredentials();
+    @Nullable String text = System.getenv(CHOICE);
+    String choice = text == null ? "" : text.toLowerCase(Locale.ROOT);
+    String reason = CHOICE + " asks for it";
+    if (!choice.equals("in-process")) {
+      try {
+        if (choice.equals("minio") || DockerClientFactory.instance().isDockerAvailable()) {
+          return startMinio();
+        }
+        reason = "no Docker engine answers";
+      } catch (RuntimeException | LinkageError e) {
+        // Testcontainers starts containers of its own while its classes are initialized.
+        if (choice.equals("minio")) {
+          throw e;
+        }
+        reason = "MinIO does not start in Docker: " + e;
+      }
+    }
+    S3Server server = new S3Server(Kind.IN_PROCESS, InProcessServer.start());
+    LOG.warn(
+        "S3 tests are served by S3Proxy in this process, at {}, because {}",
+        server.endpoint,
+        reason);
+    return server;
+  }
+
+  private static S3Server startMinio() {
+    S3Server server = new S3Server(Kind.MINIO, MinioServer.start());
+    try (S3AsyncClient client = server.client()) {
+      var unused = client.createBucket(bucket -> bucket.bucket(BUCKET)).join();
+    }
+    LOG.warn("S3 tests are served by MinIO in a container, at {}", server.endpoint);
+    return server;
+  }
+
+  /** Puts the credentials of the server where the SDK's provider chain looks first. */
+  public static void setCredentials() {
+    System.setProperty("aws.accessKeyId", ACCESS_KEY);
+    System.setProperty("aws.secretAccessKey", SECRET_KEY);
+  }
+
+  /** The same for another JVM: options of its command line. */
+  public static List<String> credentialOptions() {
+    return List.of("-Daws.accessKeyId=" + ACCESS_KEY, "-Daws.secretAccessKey=" + SECRET_KEY);
+  }
+
+  public Kind kind() {
+    return kind;
+  }
+
+  public URI endpoint() {
+    return endpoint;
+  }
+
+  /** What a store needs to find the server. */
+  public Map<String, String> settings() {
+    return settings(endpoint);
+  }
+
+  /** What a store needs to find the server behind another address, that of a proxy. */
+  public static Map<String, String> settings(URI endpoint) {
+    return Map.of("s3.endpoint", endpoint.toString(), "s3.path-style-access", "true");
+  }
+
+  /** A directory of blobs that nobody has used yet. */
+  public static String freshUri() {
+    return "s3://" + BUCKET + "/test/" + PREFIXES.incrementAndGet();
+  }
+
+  /** A plain client, for looking at the server behind a store's back; the caller closes it. */
+  public S3AsyncClient client() {
+    return S3AsyncClient.builder()
+        .endpointOverride(endpoint)
+        .region(Region.US_EAST_1)
+        .forcePathStyle(true)
+        .credentialsProvider(
+            StaticCredentialsProvider.create(AwsBasicCredentials.create(ACCESS_KEY, SECRET_KEY)))
+        .build();
+  }
+
+  /** The names of all objects of a directory, as its blob store names them, ascending. */
+  public List<String> objects(String uri) {
+    String prefix = prefix(uri);
+    try (S3AsyncClient client = client()) {
+      return client
+          .listObjectsV2(list -> list.bucket(BUCKET).prefix(prefix))
+          .join()
+          .contents()
+          .stream()
+          .map(S3Object::key)
+          .map(key -> key.substring(prefix.length()))
+          .toList();
+    }
+  }
+
+  /** The names of all uploads in parts that were begun in a directory and not ended. */
+  public List<String> unfinishedUploads(String uri) {
+    String prefix = prefix(uri);
+    try (S3AsyncClient client = client()) {
+      // MinIO lists nothing for a prefix that is not a whole key.
+      return client.listMultipartUploads(list -> list.bucket(BUCKET)).join().uploads().stream()
+          .map(MultipartUpload::key)
+          .filter(key -> key.startsWith(prefix))
+          .map(key -> key.substring(prefix.length()))
+          .toList();
+    }
+  }
+
+  private static String prefix(String uri) {
+    String start = "s3://" + BUCKET + "/";
+    if (!uri.startsWith(start)) {
+      throw new IllegalArgumentException("'" + uri + "' is not in the bucket " + BUCKET);
+    }
+    return uri.substring(start.length()) + "/";
+  }
+}
