@@ -1,5 +1,6 @@
 package io.alluvium;
 
+import io.alluvium.internal.catalog.CheckpointHandleFormat;
 import io.alluvium.serializer.SerializerSnapshot;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.BlockRef;
@@ -55,6 +56,27 @@ public record CheckpointHandle(
     parts = List.copyOf(parts);
     tail = List.copyOf(tail);
     states = List.copyOf(states);
+  }
+
+  /**
+   * The handle as bytes, for whoever keeps checkpoints in the catalog's place: the format of
+   * handles in a manifest. Without a checksum; whoever stores them adds one.
+   */
+  public byte[] encode() {
+    return CheckpointHandleFormat.encode(List.of(this));
+  }
+
+  /**
+   * Reads what {@link #encode} wrote.
+   *
+   * @throws StateBackendException {@code CORRUPT}, or {@code INCOMPATIBLE} for a newer version
+   */
+  public static CheckpointHandle decode(byte[] bytes) {
+    List<CheckpointHandle> handles = CheckpointHandleFormat.decode(bytes);
+    if (handles.size() != 1) {
+      throw StateBackendException.corrupt("one handle was expected, found " + handles.size());
+    }
+    return handles.get(0);
   }
 
   /** Names of all blobs that a restore would read. */

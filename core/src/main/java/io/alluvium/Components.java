@@ -1,8 +1,10 @@
 package io.alluvium;
 
+import io.alluvium.spi.BlobNames;
 import io.alluvium.spi.BlobStore;
 import io.alluvium.spi.Execution;
 import io.alluvium.spi.Metrics;
+import io.alluvium.spi.TableProvider.Tables;
 import java.security.SecureRandom;
 import java.util.Optional;
 import java.util.random.RandomGenerator;
@@ -15,22 +17,42 @@ import java.util.random.RandomGenerator;
  * @param execution time and threads; closed with the backend when Alluvium made it
  * @param random for incarnations, jitter and randomized delays; thread-safe
  * @param metrics where measurements go
+ * @param host given when somebody else keeps the checkpoints; there is no {@link CheckpointCatalog}
+ *     then, and nothing is ever deleted from the store
  */
 public record Components(
     Optional<BlobStore> store,
     Optional<Execution> execution,
     RandomGenerator random,
-    Metrics metrics) {
+    Metrics metrics,
+    Optional<Host> host) {
+
+  /**
+   * Who keeps the checkpoints in the catalog's place, and what backends share beyond one process
+   * backend.
+   *
+   * @param names of blobs, under an incarnation of the host's
+   * @param tables used for tables of the configured type; the host closes them
+   */
+  public record Host(BlobNames names, Tables tables) {}
+
+  public Components(
+      Optional<BlobStore> store,
+      Optional<Execution> execution,
+      RandomGenerator random,
+      Metrics metrics) {
+    this(store, execution, random, metrics, Optional.empty());
+  }
 
   public static Components defaults() {
     return new Components(Optional.empty(), Optional.empty(), new SecureRandom(), Metrics.NONE);
   }
 
   public Components withMetrics(Metrics newMetrics) {
-    return new Components(store, execution, random, newMetrics);
+    return new Components(store, execution, random, newMetrics, host);
   }
 
   public Components withStore(BlobStore newStore) {
-    return new Components(Optional.of(newStore), execution, random, metrics);
+    return new Components(Optional.of(newStore), execution, random, metrics, host);
   }
 }

@@ -1,5 +1,6 @@
 package io.alluvium;
 
+import io.alluvium.bytes.ByteBackend;
 import io.alluvium.config.Configuration;
 import io.alluvium.config.Option;
 import io.alluvium.serializer.Serializer;
@@ -47,7 +48,10 @@ public interface StateBackend extends AutoCloseable {
 
   Configuration configuration();
 
-  /** The job's checkpoints; its {@code takeOver} comes before any {@link #keyed}. */
+  /**
+   * The job's checkpoints; its {@code takeOver} comes before any {@link #keyed}. {@code INVALID}
+   * when the {@link Components} name somebody else who keeps the checkpoints.
+   */
   CheckpointCatalog catalog();
 
   /** Looks at and checks stored checkpoints without owning the job. */
@@ -66,6 +70,16 @@ public interface StateBackend extends AutoCloseable {
    */
   <K> KeyedBackend<K> keyed(
       Serializer<K> key,
+      int maxParallelism,
+      KeyGroupRange keyGroups,
+      List<CheckpointHandle> restoreFrom,
+      RestoreMode mode);
+
+  /**
+   * Makes the backend of one subtask at the level of bytes, for an engine with state kinds and
+   * serializers of its own; otherwise as {@link #keyed}.
+   */
+  ByteBackend bytes(
       int maxParallelism,
       KeyGroupRange keyGroups,
       List<CheckpointHandle> restoreFrom,

@@ -27,6 +27,7 @@ final class ArchitectureTest {
   private static final String DSTL = "io.alluvium.dstl..";
   private static final String ROCKSDB = "io.alluvium.rocksdb..";
   private static final String S3 = "io.alluvium.blobstore.s3..";
+  private static final String FLINK = "io.alluvium.flink..";
   private static final String TESTKIT = "io.alluvium.testkit..";
   private static final String TESTKIT_S3 = "io.alluvium.testkit.s3..";
   private static final String CLI = "io.alluvium.cli..";
@@ -35,7 +36,7 @@ final class ArchitectureTest {
   /** Whatever is ours and in no other module's package is core's. */
   private static final DescribedPredicate<JavaClass> CORE =
       resideInAPackage("io.alluvium..")
-          .and(not(resideInAnyPackage(DSTL, ROCKSDB, S3, TESTKIT, CLI, BENCHMARKS)))
+          .and(not(resideInAnyPackage(DSTL, ROCKSDB, S3, FLINK, TESTKIT, CLI, BENCHMARKS)))
           .as("core");
 
   @ArchTest
@@ -51,6 +52,8 @@ final class ArchitectureTest {
           .definedBy(ROCKSDB)
           .layer("blobstore-s3")
           .definedBy(S3)
+          .layer("flink-adapter")
+          .definedBy(FLINK)
           .layer("testkit")
           .definedBy(TESTKIT)
           .layer("cli")
@@ -64,6 +67,8 @@ final class ArchitectureTest {
           .whereLayer("rocksdb-materializer")
           .mayOnlyAccessLayers("core")
           .whereLayer("blobstore-s3")
+          .mayOnlyAccessLayers("core")
+          .whereLayer("flink-adapter")
           .mayOnlyAccessLayers("core")
           .whereLayer("testkit")
           .mayOnlyAccessLayers("core")

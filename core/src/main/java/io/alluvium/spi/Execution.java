@@ -1,5 +1,6 @@
 package io.alluvium.spi;
 
+import io.alluvium.internal.execution.ThreadedExecution;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -10,6 +11,17 @@ import java.util.concurrent.Executor;
  * waits. Thread-safe.
  */
 public interface Execution extends AutoCloseable {
+
+  /**
+   * Real time and real threads.
+   *
+   * @param uploads threads for log segments and compression
+   * @param downloads threads for restores
+   * @param materializations how many materializations run at once
+   */
+  static Execution threads(int uploads, int downloads, int materializations) {
+    return new ThreadedExecution(new ThreadedExecution.Sizes(uploads, downloads, materializations));
+  }
 
   /** A scheduled task that has not run yet. */
   interface Scheduled {

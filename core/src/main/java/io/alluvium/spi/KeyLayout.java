@@ -2,6 +2,7 @@ package io.alluvium.spi;
 
 import io.alluvium.StateBackendException;
 import io.alluvium.serializer.ByteWriter;
+import java.nio.charset.StandardCharsets;
 
 /**
  * How every key of a table and a changelog is laid out.
@@ -23,7 +24,25 @@ public final class KeyLayout {
   /** Bytes of the key group. */
   public static final int KEY_GROUP_BYTES = 2;
 
+  /** Ids take at most four bytes as a varint. */
+  private static final int ID_BITS = 28;
+
+  private static final int FNV_OFFSET = 0x811c9dc5;
+  private static final int FNV_PRIME = 0x01000193;
+
   private KeyLayout() {}
+
+  /**
+   * The id of a state: FNV-1a (32 bit) of its name in UTF-8, the upper 4 bits folded onto the lower
+   * ones.
+   */
+  public static int stateId(String name) {
+    int hash = FNV_OFFSET;
+    for (byte b : name.getBytes(StandardCharsets.UTF_8)) {
+      hash = (hash ^ (b & 0xff)) * FNV_PRIME;
+    }
+    return (hash >>> ID_BITS) ^ (hash & ((1 << ID_BITS) - 1));
+  }
 
   public static int keyGroup(byte[] key, int offset) {
     return (key[offset] & 0xff) << 8 | (key[offset + 1] & 0xff);

@@ -3,9 +3,8 @@ package io.alluvium.serializer;
 import static io.alluvium.serializer.SerializersTest.bytes;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.alluvium.internal.state.ListOperands;
-import io.alluvium.internal.state.StateRegistry;
 import io.alluvium.spi.KeyLayout;
+import io.alluvium.spi.ListOperands;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.math.BigInteger;
@@ -52,7 +51,7 @@ final class ValuesPageTest {
   @Test
   void key_isAsDocumented() throws IOException {
     ByteWriter key = new ByteWriter();
-    KeyLayout.writeState(key, 11, StateRegistry.idOf("counts"));
+    KeyLayout.writeState(key, 11, KeyLayout.stateId("counts"));
     key.writeByteArray(bytes(Serializers.string(), "ann"));
     key.writeByteArray(bytes(Serializers.int64(), 42L));
     Serializers.string().write("x", key);

@@ -9,6 +9,7 @@ import io.alluvium.KeyedBackend;
 import io.alluvium.RestoreMode;
 import io.alluvium.StateBackend;
 import io.alluvium.StateBackendException;
+import io.alluvium.bytes.ByteBackend;
 import io.alluvium.config.Configuration;
 import io.alluvium.serializer.Serializer;
 import java.util.List;
@@ -24,7 +25,7 @@ public final class ProcessBackend implements StateBackend {
   private final Configuration configuration;
   private final ProcessParts parts;
   private final SubtaskFactory subtasks;
-  private final List<SubtaskBackend<?>> open = new CopyOnWriteArrayList<>();
+  private final List<SubtaskFactory.Opened<?>> open = new CopyOnWriteArrayList<>();
   private volatile boolean closed;
 
   private ProcessBackend(Configuration configuration, ProcessParts parts) {
@@ -66,17 +67,31 @@ public final class ProcessBackend implements StateBackend {
       List<CheckpointHandle> restoreFrom,
       RestoreMode mode) {
     checkOpen();
-    SubtaskFactory.Request<K> request =
-        new SubtaskFactory.Request<>(key, maxParallelism, keyGroups, restoreFrom, mode);
-    SubtaskBackend<K> subtask = subtasks.open(request);
-    open.removeIf(SubtaskBackend::isClosed);
+    return added(
+        subtasks.keyed(
+            new SubtaskFactory.Request(maxParallelism, keyGroups, restoreFrom, mode), key));
+  }
+
+  @Override
+  public ByteBackend bytes(
+      int maxParallelism,
+      KeyGroupRange keyGroups,
+      List<CheckpointHandle> restoreFrom,
+      RestoreMode mode) {
+    checkOpen();
+    return added(
+        subtasks.bytes(new SubtaskFactory.Request(maxParallelism, keyGroups, restoreFrom, mode)));
+  }
+
+  private <T> T added(SubtaskFactory.Opened<T> subtask) {
+    open.removeIf(other -> other.bytes().isClosed());
     open.add(subtask);
     if (closed) {
       // Restoring took longer than the process lived.
-      subtask.close();
+      subtask.close().run();
       checkOpen();
     }
-    return subtask;
+    return subtask.facade();
   }
 
   private void checkOpen() {
@@ -93,7 +108,7 @@ public final class ProcessBackend implements StateBackend {
     }
     closed = true;
     Closing closing = new Closing();
-    open.forEach(subtask -> closing.run(subtask::close));
+    open.forEach(subtask -> closing.run(subtask.close()));
     closing.run(parts::close);
     closing.rethrow();
   }

@@ -2,15 +2,19 @@ package io.alluvium.internal.backend;
 
 import io.alluvium.CheckpointInspector;
 import io.alluvium.Components;
+import io.alluvium.StateBackendException;
 import io.alluvium.config.Configuration;
 import io.alluvium.config.CoreOptions;
 import io.alluvium.internal.blob.BlobStores;
 import io.alluvium.internal.blob.SplitBlobStore;
 import io.alluvium.internal.catalog.CatalogSettings;
+import io.alluvium.internal.catalog.LiveRegistration;
 import io.alluvium.internal.catalog.SlotCatalog;
 import io.alluvium.internal.catalog.SlotInspector;
 import io.alluvium.internal.execution.ThreadedExecution;
 import io.alluvium.internal.restore.ReplaySpeed;
+import io.alluvium.spi.BlobName;
+import io.alluvium.spi.BlobNames;
 import io.alluvium.spi.BlobStore;
 import io.alluvium.spi.ChangelogStorage;
 import io.alluvium.spi.ChangelogStorageProvider;
@@ -23,6 +27,9 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 
 /**
@@ -41,7 +48,8 @@ final class ProcessParts implements AutoCloseable {
   private final ProcessDirectories directories;
   private final BlobStore store;
   private final Execution execution;
-  private final SlotCatalog catalog;
+  private final Optional<SlotCatalog> catalog;
+  private final Optional<Components.Host> host;
   private final ChangelogStorage log;
 
   /** Opens all of it, or nothing. */
@@ -50,6 +58,7 @@ final class ProcessParts implements AutoCloseable {
     this.providers = providers;
     this.random = components.random();
     this.metrics = components.metrics();
+    this.host = components.host();
     boolean done = false;
     try {
       // A table that is not there is told before anything is opened.
@@ -60,15 +69,13 @@ final class ProcessParts implements AutoCloseable {
       opened.push(this::closeTables);
       // Its threads stop before what they work on is closed.
       execution = components.execution().orElseGet(this::threads);
-      catalog =
-          new SlotCatalog(store, execution, random, metrics, CatalogSettings.of(configuration));
-      opened.push(catalog::close);
+      catalog = host.isPresent() ? Optional.empty() : Optional.of(openCatalog());
       log =
           providers
               .log(configuration)
               .open(
                   new ChangelogStorageProvider.Context(
-                      configuration, store, catalog.names(), execution, random, metrics));
+                      configuration, store, names(), execution, random, metrics));
       opened.push(log::close);
       done = true;
     } finally {
@@ -76,6 +83,13 @@ final class ProcessParts implements AutoCloseable {
         opened.close();
       }
     }
+  }
+
+  private SlotCatalog openCatalog() {
+    SlotCatalog chain =
+        new SlotCatalog(store, execution, random, metrics, CatalogSettings.of(configuration));
+    opened.push(chain::close);
+    return chain;
   }
 
   private Execution threads() {
@@ -116,6 +130,9 @@ final class ProcessParts implements AutoCloseable {
    * The tables of a format; opened when they are first asked for, because another format is rare.
    */
   synchronized Tables tablesOfFormat(String format) {
+    if (host.isPresent() && format.equals(format())) {
+      return host.get().tables();
+    }
     return tablesByFormat.computeIfAbsent(
         format, name -> providers.tableOfFormat(name).open(configuration, execution, metrics));
   }
@@ -140,7 +157,24 @@ final class ProcessParts implements AutoCloseable {
   }
 
   SlotCatalog catalog() {
-    return catalog;
+    return catalog.orElseThrow(
+        () ->
+            StateBackendException.invalid(
+                "this process has no catalog of checkpoints, because its host keeps them"));
+  }
+
+  BlobNames names() {
+    return host.map(Components.Host::names).orElseGet(() -> catalog().names());
+  }
+
+  /** Keeps what is live from being collected; a host asks for it by itself. */
+  LiveRegistration registerLive(Supplier<Set<BlobName>> live) {
+    return catalog.map(chain -> chain.registerLive(live)).orElse(() -> {});
+  }
+
+  /** The name under which local copies outlive the process. */
+  String job() {
+    return catalog().job();
   }
 
   CheckpointInspector inspector() {

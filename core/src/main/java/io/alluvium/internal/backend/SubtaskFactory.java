@@ -8,13 +8,14 @@ import io.alluvium.RestoreReport;
 import io.alluvium.StateBackendException;
 import io.alluvium.config.Configuration;
 import io.alluvium.config.CoreOptions;
-import io.alluvium.internal.backend.SubtaskBackend.ChangelogMode;
+import io.alluvium.internal.backend.ByteSubtask.ChangelogMode;
 import io.alluvium.internal.files.LocalFiles;
 import io.alluvium.internal.materialize.Bases;
 import io.alluvium.internal.materialize.MaterializationMetrics;
 import io.alluvium.internal.materialize.TableMaterializer;
 import io.alluvium.internal.materialize.TableUploader;
 import io.alluvium.internal.restore.LocalFileCache;
+import io.alluvium.internal.restore.RestorePlan;
 import io.alluvium.internal.restore.Restored;
 import io.alluvium.internal.restore.Restorer;
 import io.alluvium.internal.state.StateRegistry;
@@ -38,8 +39,7 @@ final class SubtaskFactory {
   private static final Logger LOG = LoggerFactory.getLogger(SubtaskFactory.class);
 
   /** What a caller asks for. */
-  record Request<K>(
-      Serializer<K> key,
+  record Request(
       int maxParallelism,
       KeyGroupRange keyGroups,
       List<CheckpointHandle> restoreFrom,
@@ -61,10 +61,36 @@ final class SubtaskFactory {
     this.materializationMetrics = new MaterializationMetrics(process.metrics());
   }
 
-  /** Makes a backend; blocks while it is restored. A failure leaves nothing behind. */
-  <K> SubtaskBackend<K> open(Request<K> request) {
+  /** Makes a backend with typed states; blocks while it is restored. */
+  <K> Opened<SubtaskBackend<K>> keyed(Request request, Serializer<K> key) {
+    return open(
+        request,
+        (bytes, writes, restored) -> {
+          restored.key().ifPresent(written -> checkKeyFormat(key, written));
+          KeyContext<K> keys = new KeyContext<>(key, request.maxParallelism(), request.keyGroups());
+          SubtaskBackend<K> typed =
+              new SubtaskBackend<>(
+                  bytes, keys, new StateRegistry<>(writes, keys, restored.states()));
+          return new Opened<>(bytes, typed, typed::close);
+        });
+  }
+
+  /** Makes a backend that is used as it is; blocks while it is restored. */
+  Opened<ByteSubtask> bytes(Request request) {
+    return open(request, (bytes, writes, restored) -> new Opened<>(bytes, bytes, bytes::close));
+  }
+
+  /** A backend and what callers see of it; closing that closes both. */
+  record Opened<T>(ByteSubtask bytes, T facade, Runnable close) {}
+
+  private interface Facade<T> {
+    Opened<T> over(ByteSubtask bytes, WritePath writes, RestorePlan restored);
+  }
+
+  /** A failure leaves nothing behind. */
+  private <T> Opened<T> open(Request request, Facade<T> facade) {
     // Names of blobs need an owner; without one there is nothing to write under.
-    Object unused = process.catalog().incarnation();
+    Object unused = process.names().incarnation();
     checkKeyGroups(request);
     Closing.Stack opened = new Closing.Stack();
     boolean done = false;
@@ -81,14 +107,15 @@ final class SubtaskFactory {
                   directory,
                   cache);
       opened.push(restored.table()::close);
-      restored.plan().key().ifPresent(written -> checkKeyFormat(request.key(), written));
       Changelog changelog = changelog(request.keyGroups(), restored.plan().startSqn());
       opened.push(changelog::close);
-      SubtaskBackend<K> subtask =
-          assemble(request, restored, changelog, new Local(directory, cache));
-      subtask.start(process.catalog()::registerLive);
+      WritePath writes = new WritePath(restored.table(), changelog);
+      ByteSubtask subtask =
+          assemble(request, restored, writes, changelog, new Local(directory, cache));
+      Opened<T> seen = facade.over(subtask, writes, restored.plan());
+      subtask.start(process::registerLive);
       done = true;
-      return subtask;
+      return seen;
     } finally {
       if (!done) {
         opened.close();
@@ -111,7 +138,7 @@ final class SubtaskFactory {
         : ChangelogMode.DISABLED;
   }
 
-  private static void checkKeyGroups(Request<?> request) {
+  private static void checkKeyGroups(Request request) {
     if (request.keyGroups().isEmpty()
         || request.maxParallelism() > KeyGroupRange.MAX_KEY_GROUPS
         || request.keyGroups().to() > request.maxParallelism()) {
@@ -127,8 +154,7 @@ final class SubtaskFactory {
 
   private Optional<LocalFileCache> cache(KeyGroupRange keyGroups) {
     return configuration.get(CoreOptions.LOCAL_RECOVERY)
-        ? Optional.of(
-            new LocalFileCache(process.directories().recovery(process.catalog().job(), keyGroups)))
+        ? Optional.of(new LocalFileCache(process.directories().recovery(process.job(), keyGroups)))
         : Optional.empty();
   }
 
@@ -150,13 +176,10 @@ final class SubtaskFactory {
     return restorer;
   }
 
-  private <K> SubtaskBackend<K> assemble(
-      Request<K> request, Restored restored, Changelog changelog, Local local) {
+  private ByteSubtask assemble(
+      Request request, Restored restored, WritePath writes, Changelog changelog, Local local) {
     boolean reuse = request.mode() == RestoreMode.REUSE;
     long start = restored.plan().startSqn();
-    WritePath writes = new WritePath(restored.table(), changelog);
-    KeyContext<K> keys =
-        new KeyContext<>(request.key(), request.maxParallelism(), request.keyGroups());
     Bases bases =
         new Bases(
             process.format(),
@@ -165,7 +188,7 @@ final class SubtaskFactory {
     TableUploader uploader =
         new TableUploader(
             process.store(),
-            process.catalog().names(),
+            process.names(),
             local.cache().map(SubtaskFactory::keeper).orElse(TableUploader.Keeper.NONE),
             reuse ? restored.knownFiles() : List.of());
     PendingCheckpoints pending = new PendingCheckpoints(bases, changelog::trim);
@@ -184,17 +207,10 @@ final class SubtaskFactory {
             process.execution(),
             process.random(),
             materializationMetrics);
-    return new SubtaskBackend<>(
-        new SubtaskBackend.Parts<>(
-            keys,
-            restored.table(),
-            changelog,
-            writes,
-            new StateRegistry<>(writes, keys, restored.plan().states()),
-            bases,
-            pending,
-            materializer),
-        new SubtaskBackend.Context(
+    return new ByteSubtask(
+        new ByteSubtask.Parts(restored.table(), changelog, writes, bases, pending, materializer),
+        new ByteSubtask.Context(
+            request.keyGroups(),
             request.maxParallelism(),
             mode(),
             restored.report(),

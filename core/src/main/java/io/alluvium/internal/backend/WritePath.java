@@ -47,48 +47,83 @@ public final class WritePath {
   }
 
   /** Reads the value of a key into {@code into}; false when there is none. */
-  public boolean get(ByteWriter key, ByteWriter into) {
+  public boolean get(byte[] key, int keyLength, ByteWriter into) {
     checkOpen();
-    return table.get(key.array(), key.length(), into);
+    return table.get(key, keyLength, into);
+  }
+
+  public boolean get(ByteWriter key, ByteWriter into) {
+    return get(key.array(), key.length(), into);
+  }
+
+  public void put(byte[] key, int keyLength, byte[] value, int valueLength) {
+    checkOpen();
+    checkSize(keyLength, valueLength);
+    table.put(key, keyLength, value, valueLength);
+    log(Operation.PUT, key, keyLength, value, valueLength);
   }
 
   public void put(ByteWriter key, ByteWriter value) {
+    put(key.array(), key.length(), value.array(), value.length());
+  }
+
+  public void delete(byte[] key, int keyLength) {
     checkOpen();
-    checkSize(key, value);
-    table.put(key.array(), key.length(), value.array(), value.length());
-    log(Operation.PUT, key, value.array(), value.length());
+    table.delete(key, keyLength);
+    log(Operation.DELETE, key, keyLength, NOTHING, 0);
   }
 
   public void delete(ByteWriter key) {
-    checkOpen();
-    table.delete(key.array(), key.length());
-    log(Operation.DELETE, key, NOTHING, 0);
+    delete(key.array(), key.length());
   }
 
   /** Removes every key that starts with {@code prefix}, which reaches at least to the state id. */
-  public void deleteRange(ByteWriter prefix) {
+  public void deleteRange(byte[] prefix, int prefixLength) {
     checkOpen();
-    table.deleteRange(prefix.array(), prefix.length());
-    log(Operation.DELETE_RANGE, prefix, NOTHING, 0);
+    table.deleteRange(prefix, prefixLength);
+    log(Operation.DELETE_RANGE, prefix, prefixLength, NOTHING, 0);
+  }
+
+  public void deleteRange(ByteWriter prefix) {
+    deleteRange(prefix.array(), prefix.length());
   }
 
   /** Appends an operand that carries {@link #nextSqn()}, see {@code ListOperands}. */
-  public void merge(ByteWriter key, ByteWriter operand) {
+  public void merge(byte[] key, int keyLength, byte[] operand, int operandLength) {
     checkOpen();
-    checkSize(key, operand);
-    table.merge(key.array(), key.length(), operand.array(), operand.length());
-    log(Operation.MERGE, key, operand.array(), operand.length());
+    checkSize(keyLength, operandLength);
+    table.merge(key, keyLength, operand, operandLength);
+    log(Operation.MERGE, key, keyLength, operand, operandLength);
+  }
+
+  public void merge(ByteWriter key, ByteWriter operand) {
+    merge(key.array(), key.length(), operand.array(), operand.length());
+  }
+
+  /** Sets a value in the table only; what stands below every checkpoint needs no log. */
+  void load(byte[] key, int keyLength, byte[] value, int valueLength) {
+    checkOpen();
+    checkSize(keyLength, valueLength);
+    table.put(key, keyLength, value, valueLength);
   }
 
   public TableScan scan(ByteWriter prefix) {
-    checkOpen();
-    return table.scan(prefix.array(), prefix.length());
+    return scan(prefix.array(), prefix.length());
   }
 
   /** As {@link #scan}, without the keys before {@code from}, which starts with the prefix. */
   public TableScan scanFrom(ByteWriter prefix, byte[] from) {
+    return scanFrom(prefix.array(), prefix.length(), from, from.length);
+  }
+
+  TableScan scan(byte[] prefix, int prefixLength) {
     checkOpen();
-    return table.scanFrom(prefix.array(), prefix.length(), from, from.length);
+    return table.scan(prefix, prefixLength);
+  }
+
+  TableScan scanFrom(byte[] prefix, int prefixLength, byte[] from, int fromLength) {
+    checkOpen();
+    return table.scanFrom(prefix, prefixLength, from, fromLength);
   }
 
   /** The sequence number of the next change: the tag that a list operand must carry. */
@@ -96,8 +131,8 @@ public final class WritePath {
     return changelog.nextSqn();
   }
 
-  private void log(Operation operation, ByteWriter key, byte[] value, int valueLength) {
-    changelog.append(operation, key.array(), key.length(), value, valueLength);
+  private void log(Operation operation, byte[] key, int keyLength, byte[] value, int valueLength) {
+    changelog.append(operation, key, keyLength, value, valueLength);
     APPLIED.setRelease(this, changelog.nextSqn());
   }
 
@@ -107,20 +142,21 @@ public final class WritePath {
   }
 
   /** Before the table: what the changelog would refuse must not be in the table either. */
-  private static void checkSize(ByteWriter key, ByteWriter value) {
-    if ((long) key.length() + value.length() > Changelog.MAX_CHANGE_BYTES) {
+  private static void checkSize(int keyLength, int valueLength) {
+    if ((long) keyLength + valueLength > Changelog.MAX_CHANGE_BYTES) {
       throw StateBackendException.invalid(
           "a key of "
-              + key.length()
+              + keyLength
               + " and a value of "
-              + value.length()
+              + valueLength
               + " bytes; together they must not exceed "
               + Changelog.MAX_CHANGE_BYTES
               + " bytes: split the value, for example into a map state");
     }
   }
 
-  private void checkOpen() {
+  /** Throws {@code CLOSED} once closed. */
+  public void checkOpen() {
     if (closed) {
       throw StateBackendException.closed(
           "this backend is closed; its states cannot be used any more");

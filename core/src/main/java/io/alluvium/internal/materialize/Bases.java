@@ -150,11 +150,18 @@ public final class Bases {
    * below {@code position}.
    */
   public synchronized Base exact(long position, List<TableFile> files) {
-    Base base = baseOf(position, position, files);
+    Base base = copied(position, files);
+    // What was cut before, or beside it, may name blobs that this one was made to do without.
+    attempts.removeIf(attempt -> attempt.position <= position);
     if (newest.isEmpty() || newest.get().position() <= position) {
       newest = Optional.of(base);
     }
     return base;
+  }
+
+  /** As {@link #exact}, for files that no checkpoint of this backend will stand on. */
+  public Base copied(long position, List<TableFile> files) {
+    return baseOf(position, position, files);
   }
 
   /**

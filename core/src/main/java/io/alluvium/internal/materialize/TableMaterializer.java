@@ -4,6 +4,7 @@ import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
 import io.alluvium.internal.files.LocalFiles;
 import io.alluvium.spi.BlobName;
+import io.alluvium.spi.BlobStore;
 import io.alluvium.spi.Execution;
 import io.alluvium.spi.Table;
 import io.alluvium.spi.TableCut;
@@ -13,6 +14,7 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
@@ -253,6 +255,37 @@ public final class TableMaterializer implements AutoCloseable {
    * @return the base that holds exactly what was written so far
    */
   public CompletableFuture<Bases.Base> materializeNow(long position) {
+    return cutNow(cut -> storeExact(position, cut));
+  }
+
+  /** As {@link #materializeNow}, but every file is stored anew. */
+  public CompletableFuture<Bases.Base> materializeAnew(long position) {
+    return cutNow(
+        cut -> {
+          target.uploader().forgetStored();
+          return storeExact(position, cut);
+        });
+  }
+
+  /**
+   * Cuts on the task thread and stores every file in another place in the background.
+   *
+   * @return a base of the copy's own, which no checkpoint of this backend stands on
+   */
+  public CompletableFuture<Bases.Base> copy(long position, BlobStore into) {
+    return cutNow(
+        cut -> {
+          try {
+            return target
+                .bases()
+                .copied(position, target.uploader().elsewhere(into).upload(cut).files());
+          } finally {
+            delete(cut.directory());
+          }
+        });
+  }
+
+  private CompletableFuture<Bases.Base> cutNow(Function<TableCut, Bases.Base> store) {
     Path directory;
     synchronized (this) {
       directory = target.directory().resolve("cut-" + ++runs);
@@ -265,7 +298,7 @@ public final class TableMaterializer implements AutoCloseable {
       delete(directory);
       return CompletableFuture.failedFuture(e);
     }
-    return inOrder(() -> storeExact(position, cut));
+    return inOrder(() -> store.apply(cut));
   }
 
   private Bases.Base storeExact(long position, TableCut cut) {

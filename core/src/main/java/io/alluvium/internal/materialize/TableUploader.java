@@ -180,6 +180,17 @@ public final class TableUploader {
     inFlight.clear();
   }
 
+  /** From now on every file is new. What an earlier base names is kept by that base. */
+  public synchronized void forgetStored() {
+    byName.clear();
+    restored.clear();
+  }
+
+  /** One that stores everything in another place, and knows nothing yet. */
+  TableUploader elsewhere(BlobStore place) {
+    return new TableUploader(place, names, Keeper.NONE, List.of());
+  }
+
   /** No further file is stored. */
   void stop() {
     stopped = true;

@@ -3,6 +3,7 @@ package io.alluvium.internal.state;
 import io.alluvium.StateBackendException;
 import io.alluvium.serializer.ByteWriter;
 import io.alluvium.serializer.Serializer;
+import io.alluvium.spi.ListOperands;
 import io.alluvium.state.ListState;
 import java.util.ArrayList;
 import java.util.List;

@@ -4,6 +4,7 @@ import io.alluvium.serializer.ByteReader;
 import io.alluvium.serializer.ByteWriter;
 import io.alluvium.serializer.Serializer;
 import io.alluvium.spi.KeyLayout;
+import io.alluvium.spi.ListOperands;
 import io.alluvium.spi.TableScan;
 
 /**

@@ -3,16 +3,17 @@ package io.alluvium.internal.state;
 import io.alluvium.StateBackendException;
 import io.alluvium.StateKind;
 import io.alluvium.StateRegistration;
+import io.alluvium.bytes.ByteQueue;
 import io.alluvium.internal.backend.KeyContext;
 import io.alluvium.internal.backend.WritePath;
 import io.alluvium.serializer.ByteWriter;
 import io.alluvium.serializer.Serializer;
 import io.alluvium.serializer.SerializerSnapshot;
+import io.alluvium.spi.KeyLayout;
 import io.alluvium.state.Namespaced;
 import io.alluvium.state.State;
 import io.alluvium.state.StateDescriptor;
 import io.alluvium.state.TimerQueue;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -31,12 +32,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class StateRegistry<K> implements AutoCloseable {
 
-  /** Ids take at most four bytes as a varint. */
-  private static final int ID_BITS = 28;
-
-  private static final int FNV_OFFSET = 0x811c9dc5;
-  private static final int FNV_PRIME = 0x01000193;
-
   private final StateAccess<K> access;
   private final Map<String, StateRegistration> registrations = new TreeMap<>();
   private final Map<Integer, String> namesById = new HashMap<>();
@@ -51,14 +46,14 @@ public final class StateRegistry<K> implements AutoCloseable {
       WritePath writePath, KeyContext<K> keyContext, List<StateRegistration> restored) {
     this.access = new StateAccess<>(writePath, keyContext);
     for (StateRegistration registration : restored) {
-      if (registration.id() != idOf(registration.name())) {
+      if (registration.id() != KeyLayout.stateId(registration.name())) {
         throw StateBackendException.incompatible(
             "state '"
                 + registration.name()
                 + "' was stored under id "
                 + registration.id()
                 + ", this version of Alluvium uses id "
-                + idOf(registration.name()));
+                + KeyLayout.stateId(registration.name()));
       }
       claimId(registration.name());
       StateRegistration other = registrations.putIfAbsent(registration.name(), registration);
@@ -75,20 +70,8 @@ public final class StateRegistry<K> implements AutoCloseable {
     }
   }
 
-  /**
-   * The id of a state: FNV-1a (32 bit) of its name in UTF-8, the upper 4 bits folded onto the lower
-   * ones.
-   */
-  public static int idOf(String name) {
-    int hash = FNV_OFFSET;
-    for (byte b : name.getBytes(StandardCharsets.UTF_8)) {
-      hash = (hash ^ (b & 0xff)) * FNV_PRIME;
-    }
-    return (hash >>> ID_BITS) ^ (hash & ((1 << ID_BITS) - 1));
-  }
-
   private int claimId(String name) {
-    int id = idOf(name);
+    int id = KeyLayout.stateId(name);
     String other = namesById.putIfAbsent(id, name);
     if (other != null && !other.equals(name)) {
       throw StateBackendException.invalid(
@@ -101,7 +84,9 @@ public final class StateRegistry<K> implements AutoCloseable {
   @SuppressWarnings("unchecked") // the view of a descriptor implements its state
   public <S extends State> S state(StateDescriptor<S> descriptor) {
     register(descriptor.name(), descriptor.kind(), Optional.empty(), descriptor.serializers());
-    Object view = views.computeIfAbsent(descriptor.name(), name -> newView(descriptor, idOf(name)));
+    Object view =
+        views.computeIfAbsent(
+            descriptor.name(), name -> newView(descriptor, KeyLayout.stateId(name)));
     return (S) view;
   }
 
@@ -115,7 +100,7 @@ public final class StateRegistry<K> implements AutoCloseable {
         views.computeIfAbsent(
             descriptor.name(),
             name -> {
-              StateView state = newView(descriptor, idOf(name));
+              StateView state = newView(descriptor, KeyLayout.stateId(name));
               return new NamespacedView<>(namespace, state, (S) state);
             });
     return (Namespaced<N, S>) view;
@@ -124,12 +109,12 @@ public final class StateRegistry<K> implements AutoCloseable {
   /** See {@code KeyedBackend.timers}. */
   @SuppressWarnings("unchecked") // equal registrations have equal namespace formats
   public <N> TimerQueue<K, N> timers(String name, Serializer<N> namespace) {
-    TimerView.Start start =
-        registrations.containsKey(name) ? TimerView.Start.RESTORED : TimerView.Start.EMPTY;
+    ByteQueue.Start start =
+        registrations.containsKey(name) ? ByteQueue.Start.RESTORED : ByteQueue.Start.EMPTY;
     register(name, StateKind.TIMERS, Optional.of(namespace), List.of());
     Object view =
         views.computeIfAbsent(
-            name, unused -> new TimerView<>(access, idOf(name), namespace, start));
+            name, unused -> new TimerView<>(access, KeyLayout.stateId(name), namespace, start));
     return (TimerQueue<K, N>) view;
   }
 

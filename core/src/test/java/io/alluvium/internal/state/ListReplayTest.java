@@ -10,6 +10,7 @@ import io.alluvium.internal.backend.WritePath;
 import io.alluvium.serializer.ByteReader;
 import io.alluvium.serializer.ByteWriter;
 import io.alluvium.spi.KeyLayout;
+import io.alluvium.spi.ListOperands;
 import io.alluvium.spi.Operation;
 import io.alluvium.state.ListState;
 import io.alluvium.state.StateDescriptor;
@@ -139,7 +140,7 @@ final class ListReplayTest {
     StateRegistry<String> registry = new StateRegistry<>(writePath, keys, List.of());
     ListState<Integer> list = registry.state(StateDescriptor.list("l", NUMBER));
     ByteWriter all = new ByteWriter();
-    KeyLayout.writeState(all, 0, StateRegistry.idOf("l"));
+    KeyLayout.writeState(all, 0, KeyLayout.stateId("l"));
     for (int i = 0; i < sequence.length; i++) {
       Step step = sequence[i];
       if (step == Step.CLEAR_ALL) {

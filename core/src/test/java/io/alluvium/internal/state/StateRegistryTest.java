@@ -14,6 +14,7 @@ import io.alluvium.serializer.ByteReader;
 import io.alluvium.serializer.ByteWriter;
 import io.alluvium.serializer.Serializer;
 import io.alluvium.serializer.SerializerSnapshot;
+import io.alluvium.spi.KeyLayout;
 import io.alluvium.spi.Operation;
 import io.alluvium.state.ListState;
 import io.alluvium.state.MapState;
@@ -38,9 +39,9 @@ final class StateRegistryTest {
 
   @Test
   void idOf_isStable() {
-    assertThat(StateRegistry.idOf("")).isEqualTo(0x011c9dcd);
-    assertThat(StateRegistry.idOf("counts")).isEqualTo(0x09ffbb80);
-    assertThat(StateRegistry.idOf("zähler")).isBetween(0, (1 << 28) - 1);
+    assertThat(KeyLayout.stateId("")).isEqualTo(0x011c9dcd);
+    assertThat(KeyLayout.stateId("counts")).isEqualTo(0x09ffbb80);
+    assertThat(KeyLayout.stateId("zähler")).isBetween(0, (1 << 28) - 1);
   }
 
   @Test
@@ -86,7 +87,7 @@ final class StateRegistryTest {
     String second = "";
     for (int i = 0; first == null; i++) {
       second = "state-" + i;
-      first = names.putIfAbsent(StateRegistry.idOf(second), second);
+      first = names.putIfAbsent(KeyLayout.stateId(second), second);
     }
     Bench bench = new Bench();
     ValueState<String> unused = bench.registry.state(StateDescriptor.value(first, TEXT));
@@ -108,16 +109,16 @@ final class StateRegistryTest {
     assertThat(restored.registry.registrations())
         .containsExactly(
             new StateRegistration(
-                "a", StateRegistry.idOf("a"), StateKind.TIMERS, TEXT.snapshot(), List.of()),
+                "a", KeyLayout.stateId("a"), StateKind.TIMERS, TEXT.snapshot(), List.of()),
             new StateRegistration(
                 "k",
-                StateRegistry.idOf("k"),
+                KeyLayout.stateId("k"),
                 StateKind.VALUE,
                 NoNamespace.SNAPSHOT,
                 List.of(TEXT.snapshot())),
             new StateRegistration(
                 "m",
-                StateRegistry.idOf("m"),
+                KeyLayout.stateId("m"),
                 StateKind.MAP,
                 NUMBER.snapshot(),
                 List.of(TEXT.snapshot(), NUMBER.snapshot())));
@@ -128,14 +129,14 @@ final class StateRegistryTest {
     StateRegistration one =
         new StateRegistration(
             "a",
-            StateRegistry.idOf("a"),
+            KeyLayout.stateId("a"),
             StateKind.VALUE,
             NoNamespace.SNAPSHOT,
             List.of(TEXT.snapshot()));
     StateRegistration other =
         new StateRegistration(
             "a",
-            StateRegistry.idOf("a"),
+            KeyLayout.stateId("a"),
             StateKind.VALUE,
             NoNamespace.SNAPSHOT,
             List.of(TEXT_V2.snapshot()));

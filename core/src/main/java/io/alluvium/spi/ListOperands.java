@@ -1,4 +1,4 @@
-package io.alluvium.internal.state;
+package io.alluvium.spi;
 
 import io.alluvium.StateBackendException;
 import io.alluvium.serializer.ByteReader;
@@ -73,6 +73,11 @@ public final class ListOperands {
   /** The tag of the current operand. */
   public long sqn() {
     return greatest;
+  }
+
+  /** Bytes of the current operand that were not read yet. */
+  public int payloadLength() {
+    return payloadEnd - in.position();
   }
 
   /** Stands at the next element of the current operand. */

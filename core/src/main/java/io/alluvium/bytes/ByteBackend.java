@@ -1,0 +1,104 @@
+package io.alluvium.bytes;
+
+import io.alluvium.CheckpointHandle;
+import io.alluvium.KeyGroupRange;
+import io.alluvium.RestoreReport;
+import io.alluvium.serializer.ByteWriter;
+import io.alluvium.spi.BlobName;
+import io.alluvium.spi.BlobStore;
+import io.alluvium.spi.TableScan;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * The keyed state of one subtask as bytes: one sorted map, whose changes are logged and
+ * checkpointed. Keys follow {@link io.alluvium.spi.KeyLayout}; what they and the values mean is the
+ * caller's business, except that a value that was merged into follows {@link
+ * io.alluvium.spi.ListOperands}.
+ *
+ * <p>Confined to the task thread, except {@link #confirm}, {@link #abort} and {@link #liveBlobs},
+ * which any thread may call. No call waits for storage, except that a write waits while the
+ * changelog's bytes in flight are at their bound.
+ */
+public interface ByteBackend extends AutoCloseable {
+
+  KeyGroupRange keyGroups();
+
+  /** Reads the value of a key into {@code into}; false when there is none. */
+  boolean get(byte[] key, int keyLength, ByteWriter into);
+
+  void put(byte[] key, int keyLength, byte[] value, int valueLength);
+
+  void delete(byte[] key, int keyLength);
+
+  /** Removes every key that starts with {@code prefix}, which reaches at least to the state id. */
+  void deleteRange(byte[] prefix, int prefixLength);
+
+  /**
+   * Appends an operand, tagged with {@link #nextSqn()}, to the value of a key; see {@link
+   * io.alluvium.spi.ListOperands}.
+   */
+  void merge(byte[] key, int keyLength, byte[] operand, int operandLength);
+
+  /**
+   * Sets the value of a key without logging it; for filling a backend that was made {@link
+   * io.alluvium.RestoreMode#DETACHED}, before its first checkpoint, which stores the whole table.
+   */
+  void load(byte[] key, int keyLength, byte[] value, int valueLength);
+
+  /**
+   * The keys that start with the prefix, ascending, as they are now. Closed with the backend at the
+   * latest. May be handed over to another thread, if the table is one of RocksDB.
+   */
+  TableScan scan(byte[] prefix, int prefixLength);
+
+  /** As {@link #scan}, without the keys before {@code from}, which starts with the prefix. */
+  TableScan scanFrom(byte[] prefix, int prefixLength, byte[] from, int fromLength);
+
+  /** A queue over the keys of one state that have the empty key and the empty namespace. */
+  ByteQueue queue(int stateId, ByteQueue.Start start);
+
+  /** The sequence number of the next change: the tag that a list operand must carry. */
+  long nextSqn();
+
+  /**
+   * Takes a checkpoint: seals the changelog, notes its end and returns; as {@code
+   * KeyedBackend.checkpoint}. The handle carries no key format and no registrations: the caller
+   * stores its own.
+   *
+   * @param checkpointId greater than any before
+   */
+  CompletableFuture<CheckpointHandle> checkpoint(long checkpointId);
+
+  /**
+   * Takes a checkpoint that names no blob stored before: the table is cut on the task thread and
+   * stored whole. Later checkpoints stand on it.
+   */
+  CompletableFuture<CheckpointHandle> checkpointAnew(long checkpointId);
+
+  /**
+   * Stores the whole table into another place, on its own: nothing is pending afterwards and no
+   * checkpoint stands on it. The table is cut on the task thread.
+   *
+   * @param into stays open until the future is done
+   */
+  CompletableFuture<CheckpointHandle> copy(long checkpointId, BlobStore into);
+
+  /** The checkpoint is kept. Aborts every older one that is still pending. Idempotent. */
+  void confirm(long checkpointId);
+
+  /** The checkpoint will never be used. Idempotent. */
+  void abort(long checkpointId);
+
+  /** Every blob that a later checkpoint, or a pending one, may name. */
+  Set<BlobName> liveBlobs();
+
+  /** Does a bounded piece of work that waits for the task thread. */
+  void idle();
+
+  RestoreReport restoreReport();
+
+  /** Stops and releases everything, native memory included. Idempotent. */
+  @Override
+  void close();
+}
