@@ -11,6 +11,7 @@ import io.alluvium.internal.restore.RestorePlan.Source;
 import io.alluvium.serializer.SerializerSnapshot;
 import io.alluvium.spi.BlockRef;
 import io.alluvium.spi.Materialization;
+import io.alluvium.spi.TableFile;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -31,9 +32,18 @@ final class RestorePlanner {
    * before it had ended, so that sequence numbers ascend through all of them and the tail. That is why one position per
    * key group says where to start, and why a block that ends at or below it is not needed any more.
    *
+   * A new changelog starts at the greatest end of all parents, so that there are no changes between the end of another
+   * parent and that start. A parent of which nothing is replayed any more therefore holds everything below the start:
+   * that is written down as its position (also for no files at all), so that a position below the first block always
+   * means that changes are missing.
+   *
    * Two clips of the same files that meet (a parent that was split by a rescale and is joined by the next) are opened
    * as one: importing the same files twice would only make the table larger.
    */
+
+  /** Of no files. */
+  private static final String NO_FORMAT = "none";
+
   private final List<CheckpointHandle> handles;
   private final KeyGroupRange keyGroups;
   private final int maxParallelism;
@@ -41,6 +51,9 @@ final class RestorePlanner {
   private final List<BlockRead> reads = new ArrayList<>();
   private final List<Position> positions = new ArrayList<>();
   private final List<Part> parts = new ArrayList<>();
+
+  /** Where the new changelog starts. */
+  private long start;
 
   /** What the new backend takes of one parent. */
   private record Clip(
@@ -68,11 +81,8 @@ final class RestorePlanner {
             .sorted(Comparator.comparingInt(handle -> handle.keyGroups().from()))
             .toList();
     checkCovered(needed);
-    long start = 0;
-    for (CheckpointHandle handle : needed) {
-      add(handle);
-      start = Math.max(start, handle.end());
-    }
+    start = needed.stream().mapToLong(CheckpointHandle::end).max().orElse(0);
+    needed.forEach(this::add);
     return new RestorePlan(
         keyGroups, start, sources, reads, positions, parts, key(needed), states(needed));
   }
@@ -141,7 +151,10 @@ final class RestorePlanner {
       lowest = Math.min(lowest, clip.position());
       clip.files().ifPresent(files -> addSource(clip.keyGroups(), files));
       positions.add(new Position(clip.keyGroups(), clip.position()));
-      addPart(clip, filter(handle.tail(), clip::needs));
+      List<BlockRef> blocks = new ArrayList<>(clip.blocks());
+      blocks.addAll(filter(handle.tail(), clip::needs));
+      checkNothingMissing(handle, clip, blocks);
+      addPart(clip, blocks);
       for (BlockRef block : clip.blocks()) {
         reads.add(new BlockRead(block, clip.keyGroups()));
       }
@@ -250,6 +263,25 @@ final class RestorePlanner {
     }
   }
 
+  /** What is replayed starts where the files end, or before. */
+  private static void checkNothingMissing(
+      CheckpointHandle handle, Clip clip, List<BlockRef> blocks) {
+    long from = blocks.isEmpty() ? handle.end() : blocks.get(0).fromSqn();
+    if (from > clip.position()) {
+      throw corrupt(
+          handle,
+          "the changes of key groups "
+              + clip.keyGroups()
+              + " from sequence number "
+              + clip.position()
+              + ", where "
+              + (clip.files().isPresent() ? "its files end" : "it starts")
+              + ", to "
+              + from
+              + " are in none of its blocks");
+    }
+  }
+
   private static StateBackendException corrupt(CheckpointHandle handle, String what) {
     return StateBackendException.corrupt(
         "the handle of key groups "
@@ -267,7 +299,7 @@ final class RestorePlanner {
     int last = sources.size() - 1;
     if (last >= 0
         && sources.get(last).keyGroups().to() == own.from()
-        && sources.get(last).files().equals(files)) {
+        && isSame(sources.get(last).files(), files)) {
       sources.set(
           last,
           new Source(files, new KeyGroupRange(sources.get(last).keyGroups().from(), own.to())));
@@ -276,11 +308,19 @@ final class RestorePlanner {
     }
   }
 
-  private void addPart(Clip clip, List<BlockRef> tail) {
-    List<BlockRef> blocks = new ArrayList<>(clip.blocks());
-    blocks.addAll(tail);
-    if (clip.files().isPresent() || !blocks.isEmpty()) {
+  /** Siblings may have gone on from the same files at different positions. */
+  private static boolean isSame(Materialization a, Materialization b) {
+    return a.format().equals(b.format()) && a.files().equals(b.files());
+  }
+
+  private void addPart(Clip clip, List<BlockRef> blocks) {
+    if (!blocks.isEmpty()) {
       parts.add(new Part(clip.keyGroups(), clip.files(), blocks));
+    } else if (clip.files().isPresent() || start > 0) {
+      String format = clip.files().map(Materialization::format).orElse(NO_FORMAT);
+      List<TableFile> files = clip.files().map(Materialization::files).orElse(List.of());
+      Materialization all = new Materialization(format, start, start, files);
+      parts.add(new Part(clip.keyGroups(), Optional.of(all), blocks));
     }
   }
 

@@ -76,14 +76,14 @@ final class RestorePlanTest {
   @Test
   void of_keyGroupsWithoutAPart_stillGetTheTail() {
     Part part = new Part(range(2, 4), Optional.of(files(1, 5, 5)), List.of());
-    CheckpointHandle handle = handle(range(0, 8), 10, List.of(part), List.of(block(1, 2, 10)));
+    CheckpointHandle handle = handle(range(0, 8), 10, List.of(part), List.of(block(1, 0, 10)));
     RestorePlan plan = RestorePlan.of(List.of(handle), range(0, 8), MAX);
     assertThat(plan.parts())
         .extracting(Part::keyGroups)
         .containsExactly(range(0, 2), range(2, 4), range(4, 8));
     assertThat(plan.position(1)).isZero();
     assertThat(plan.position(3)).isEqualTo(5);
-    assertThat(plan.reads()).containsExactly(new BlockRead(block(1, 2, 10), range(0, 8)));
+    assertThat(plan.reads()).containsExactly(new BlockRead(block(1, 0, 10), range(0, 8)));
   }
 
   @Test
@@ -140,8 +140,8 @@ final class RestorePlanTest {
 
   @Test
   void of_gap_isInvalid() {
-    CheckpointHandle left = handle(range(0, 3), 5, List.of(), List.of());
-    CheckpointHandle right = handle(range(5, 8), 5, List.of(), List.of());
+    CheckpointHandle left = handle(range(0, 3), 0, List.of(), List.of());
+    CheckpointHandle right = handle(range(5, 8), 0, List.of(), List.of());
     assertFails(
         Kind.INVALID, () -> RestorePlan.of(List.of(left, right), range(0, 8), MAX), "[3, 5)");
     assertFails(Kind.INVALID, () -> RestorePlan.of(List.of(left), range(2, 4), MAX), "[3, 4)");
@@ -150,8 +150,8 @@ final class RestorePlanTest {
 
   @Test
   void of_overlappingHandles_isInvalid() {
-    CheckpointHandle left = handle(range(0, 5), 5, List.of(), List.of());
-    CheckpointHandle right = handle(range(4, 8), 5, List.of(), List.of());
+    CheckpointHandle left = handle(range(0, 5), 0, List.of(), List.of());
+    CheckpointHandle right = handle(range(4, 8), 0, List.of(), List.of());
     assertFails(
         Kind.INVALID,
         () -> RestorePlan.of(List.of(left, right), range(0, 8), MAX),
@@ -161,9 +161,9 @@ final class RestorePlanTest {
 
   @Test
   void of_handlesOfTwoCheckpoints_isInvalid() {
-    CheckpointHandle first = handle(range(0, 4), 5, List.of(), List.of());
+    CheckpointHandle first = handle(range(0, 4), 0, List.of(), List.of());
     CheckpointHandle second =
-        new CheckpointHandle(12, range(4, 8), MAX, 5, List.of(), List.of(), KEY, List.of());
+        new CheckpointHandle(12, range(4, 8), MAX, 0, List.of(), List.of(), KEY, List.of());
     assertFails(
         Kind.INVALID,
         () -> RestorePlan.of(List.of(first, second), range(0, 8), MAX),
@@ -173,16 +173,16 @@ final class RestorePlanTest {
 
   @Test
   void of_anotherMaxParallelism_isInvalid() {
-    CheckpointHandle handle = handle(range(0, 8), 5, List.of(), List.of());
+    CheckpointHandle handle = handle(range(0, 8), 0, List.of(), List.of());
     assertFails(
         Kind.INVALID, () -> RestorePlan.of(List.of(handle), range(0, 8), 16), "of 8", "with 16");
   }
 
   @Test
   void of_statesOfAllHandles_areJoined() {
-    CheckpointHandle left = handle(range(0, 4), 5, List.of(), List.of(), state("b", 2, KEY));
+    CheckpointHandle left = handle(range(0, 4), 0, List.of(), List.of(), state("b", 2, KEY));
     CheckpointHandle right =
-        handle(range(4, 8), 5, List.of(), List.of(), state("a", 1, KEY), state("b", 2, KEY));
+        handle(range(4, 8), 0, List.of(), List.of(), state("a", 1, KEY), state("b", 2, KEY));
     assertThat(RestorePlan.of(List.of(left, right), range(0, 8), MAX).states())
         .containsExactly(state("a", 1, KEY), state("b", 2, KEY));
   }
@@ -190,9 +190,9 @@ final class RestorePlanTest {
   @Test
   void of_statesThatContradict_areIncompatible() {
     SerializerSnapshot newer = new SerializerSnapshot("int", 2, new byte[0]);
-    CheckpointHandle left = handle(range(0, 4), 5, List.of(), List.of(), state("a", 1, KEY));
-    CheckpointHandle format = handle(range(4, 8), 5, List.of(), List.of(), state("a", 1, newer));
-    CheckpointHandle id = handle(range(4, 8), 5, List.of(), List.of(), state("b", 1, KEY));
+    CheckpointHandle left = handle(range(0, 4), 0, List.of(), List.of(), state("a", 1, KEY));
+    CheckpointHandle format = handle(range(4, 8), 0, List.of(), List.of(), state("a", 1, newer));
+    CheckpointHandle id = handle(range(4, 8), 0, List.of(), List.of(), state("b", 1, KEY));
     assertFails(
         Kind.INCOMPATIBLE,
         () -> RestorePlan.of(List.of(left, format), range(0, 8), MAX),
@@ -209,13 +209,13 @@ final class RestorePlanTest {
 
   @Test
   void of_keysInTwoFormats_areIncompatible() {
-    CheckpointHandle left = handle(range(0, 4), 5, List.of(), List.of());
+    CheckpointHandle left = handle(range(0, 4), 0, List.of(), List.of());
     CheckpointHandle right =
         new CheckpointHandle(
             11,
             range(4, 8),
             MAX,
-            5,
+            0,
             List.of(),
             List.of(),
             new SerializerSnapshot("long", 1, new byte[0]),
@@ -241,6 +241,72 @@ final class RestorePlanTest {
     assertTailIsCorrupt("at or below 10", block(1, 0, 4), block(2, 4, 11));
     assertTailIsCorrupt("ends at 9", block(1, 0, 4), block(2, 4, 9));
     assertTailIsCorrupt("[4, 4)", block(1, 0, 4), block(2, 4, 4));
+  }
+
+  @Test
+  void of_changesMissingAboveTheFiles_areCorrupt() {
+    List<BlockRef> none = List.of();
+    List<BlockRef> tail = List.of(block(3, 7, 10));
+    assertMissing("from sequence number 5, where its files end, to 7", none, tail);
+    assertMissing("from sequence number 5, where its files end, to 10", none, none);
+    assertMissing("to 6", List.of(block(1, 6, 7)), tail);
+    // Blocks that lie wholly below the position do not count.
+    assertMissing("to 7", List.of(block(1, 2, 5)), tail);
+  }
+
+  private static void assertMissing(String reason, List<BlockRef> blocks, List<BlockRef> tail) {
+    Part part = new Part(range(0, 8), Optional.of(files(1, 5, 5)), blocks);
+    CheckpointHandle handle = handle(range(0, 8), 10, List.of(part), tail);
+    assertFails(Kind.CORRUPT, () -> RestorePlan.of(List.of(handle), range(2, 4), MAX), reason);
+  }
+
+  @Test
+  void of_youngHandleWithoutItsFirstChanges_isCorrupt() {
+    CheckpointHandle late = handle(range(0, 8), 10, List.of(), List.of(block(1, 3, 10)));
+    CheckpointHandle none = handle(range(0, 8), 10, List.of(), List.of());
+    assertFails(
+        Kind.CORRUPT,
+        () -> RestorePlan.of(List.of(late), range(0, 8), MAX),
+        "key groups [0, 8) from sequence number 0, where it starts, to 3");
+    assertFails(
+        Kind.CORRUPT, () -> RestorePlan.of(List.of(none), range(0, 8), MAX), "starts, to 10");
+  }
+
+  /** The new changelog starts above the end of some parents: nothing is missing in between. */
+  @Test
+  void of_parentsThatEndedEarlier_holdEverythingBelowTheStart() {
+    Part files = new Part(range(2, 4), Optional.of(files(1, 9, 9)), List.of());
+    CheckpointHandle ended = handle(range(2, 4), 9, List.of(files), List.of());
+    CheckpointHandle empty = handle(range(0, 2), 0, List.of(), List.of());
+    CheckpointHandle longer = handle(range(4, 8), 20, List.of(), List.of(block(1, 0, 20)));
+    RestorePlan first = RestorePlan.of(List.of(empty, ended, longer), range(0, 8), MAX);
+    assertThat(first.startSqn()).isEqualTo(20);
+    assertThat(first.position(3)).isEqualTo(9);
+
+    CheckpointHandle next =
+        handle(range(0, 8), 25, first.parts(), List.of(block(2, 20, 22), block(3, 22, 25)));
+    RestorePlan second = RestorePlan.of(List.of(next), range(0, 8), MAX);
+    assertThat(second.position(1)).isEqualTo(20);
+    assertThat(second.position(3)).isEqualTo(20);
+    assertThat(second.position(4)).isZero();
+    assertThat(second.sources()).extracting(Source::keyGroups).containsExactly(range(2, 4));
+
+    CheckpointHandle torn = handle(range(0, 8), 25, first.parts(), List.of(block(3, 22, 25)));
+    assertFails(
+        Kind.CORRUPT,
+        () -> RestorePlan.of(List.of(torn), range(0, 8), MAX),
+        "key groups [0, 2) from sequence number 20, where its files end, to 22");
+  }
+
+  @Test
+  void of_siblingsThatWentOnAtDifferentPositions_openTheirFilesOnce() {
+    Part left = new Part(range(0, 4), Optional.of(files(1, 9, 9)), List.of());
+    Part right = new Part(range(4, 8), Optional.of(files(1, 20, 20)), List.of());
+    CheckpointHandle first = handle(range(0, 4), 9, List.of(left), List.of());
+    CheckpointHandle second = handle(range(4, 8), 20, List.of(right), List.of());
+    assertThat(RestorePlan.of(List.of(first, second), range(0, 8), MAX).sources())
+        .extracting(Source::keyGroups)
+        .containsExactly(range(0, 8));
   }
 
   @Test
