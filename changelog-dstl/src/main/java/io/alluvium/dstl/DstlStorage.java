@@ -8,7 +8,6 @@ import io.alluvium.spi.ChangeBlock;
 import io.alluvium.spi.Changelog;
 import io.alluvium.spi.ChangelogStorage;
 import io.alluvium.spi.Execution;
-import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -53,7 +52,7 @@ final class DstlStorage implements ChangelogStorage {
   }
 
   @Override
-  public List<String> verify(BlobStore store, BlobName segment) {
+  public Verification verify(BlobStore store, BlobName segment) {
     boolean inMemory = uploader.store() instanceof MemorySegments;
     return new SegmentVerifier(inMemory ? uploader.store() : store, segment).verify();
   }

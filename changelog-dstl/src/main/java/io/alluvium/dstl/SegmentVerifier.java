@@ -6,6 +6,7 @@ import io.alluvium.spi.BlobName;
 import io.alluvium.spi.BlobStore;
 import io.alluvium.spi.BlockRef;
 import io.alluvium.spi.ChangeCursor;
+import io.alluvium.spi.ChangelogStorage;
 import io.alluvium.spi.Incarnation;
 import io.alluvium.spi.KeyLayout;
 import java.util.ArrayList;
@@ -28,8 +29,9 @@ final class SegmentVerifier {
     this.blob = segment.toString();
   }
 
-  /** What is wrong, one sentence each; throws only when the store does not answer. */
-  List<String> verify() {
+  /** What it holds and what is wrong; throws only when the store does not answer. */
+  ChangelogStorage.Verification verify() {
+    List<BlockRef> blocks = new ArrayList<>();
     attempt(
         () -> {
           long size =
@@ -45,9 +47,11 @@ final class SegmentVerifier {
                 "the end of the blob");
           }
           attempt(this::verifyHeader);
-          verifyBlocks(readFooter(size), size);
+          List<SegmentFormat.Entry> entries = readFooter(size);
+          entries.forEach(entry -> blocks.add(entry.ref(segment)));
+          verifyBlocks(entries, size);
         });
-    return problems;
+    return new ChangelogStorage.Verification(blocks, problems);
   }
 
   private void attempt(Runnable check) {

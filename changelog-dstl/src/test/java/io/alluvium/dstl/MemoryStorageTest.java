@@ -67,7 +67,7 @@ final class MemoryStorageTest {
 
     ChangelogStorage second = open();
     assertThat(execution.await(second.read(block, Log.KEY_GROUPS)).changes(0).next()).isTrue();
-    assertThat(second.verify(store, block.blob())).isEmpty();
+    assertThat(second.verify(store, block.blob()).problems()).isEmpty();
     assertThat(store.count(BlobOp.PUT)).isZero();
 
     changelog.trim(10);

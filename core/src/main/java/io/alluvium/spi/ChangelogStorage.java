@@ -24,13 +24,22 @@ public interface ChangelogStorage extends AutoCloseable {
    */
   CompletableFuture<ChangeBlock> read(BlockRef block, KeyGroupRange keyGroups);
 
+  /** Verifies every byte of a segment; throws only when the store does not answer. */
+  Verification verify(BlobStore store, BlobName segment);
+
   /**
-   * Verifies every byte of a segment.
+   * What a segment turned out to hold. Immutable.
    *
-   * @return what is wrong, one sentence each that names blob, offset, expected and found; empty
-   *     when it is sound
+   * @param blocks all of them, as the segment's index names them; empty when that cannot be read
+   * @param problems what is wrong, one sentence each that names blob, offset, expected and found;
+   *     empty when it is sound
    */
-  List<String> verify(BlobStore store, BlobName segment);
+  record Verification(List<BlockRef> blocks, List<String> problems) {
+    public Verification {
+      blocks = List.copyOf(blocks);
+      problems = List.copyOf(problems);
+    }
+  }
 
   @Override
   void close();

@@ -5,16 +5,20 @@ import io.alluvium.CheckpointHandle;
 import io.alluvium.CheckpointInspector;
 import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
+import io.alluvium.internal.restore.RestorePlan;
 import io.alluvium.spi.BlobInfo;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.BlobStore;
 import io.alluvium.spi.BlockRef;
+import io.alluvium.spi.ChangelogStorage;
 import io.alluvium.spi.Materialization;
 import io.alluvium.spi.TableFile;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
@@ -34,16 +38,19 @@ final class CheckpointVerifier {
 
   private final BlobStore store;
   private final SlotStore slots;
-  private final BiFunction<BlobStore, BlobName, List<String>> verifySegment;
+  private final BiFunction<BlobStore, BlobName, ChangelogStorage.Verification> verifySegment;
   private final ObjLongConsumer<String> progress;
-  private final List<String> problems = new ArrayList<>();
+  private final Set<String> problems = new LinkedHashSet<>();
   private final List<String> orphans = new ArrayList<>();
   private final Set<String> checked = new HashSet<>();
+
+  /** The blocks of each segment whose index can be read. */
+  private final Map<BlobName, Set<BlockRef>> blocks = new HashMap<>();
 
   CheckpointVerifier(
       BlobStore store,
       SlotStore slots,
-      BiFunction<BlobStore, BlobName, List<String>> verifySegment,
+      BiFunction<BlobStore, BlobName, ChangelogStorage.Verification> verifySegment,
       ObjLongConsumer<String> progress) {
     this.store = store;
     this.slots = slots;
@@ -81,7 +88,7 @@ final class CheckpointVerifier {
     for (BlobInfo blob : store.list("")) {
       verifyOther(blob);
     }
-    return new CheckpointInspector.Verification(problems, orphans);
+    return new CheckpointInspector.Verification(List.copyOf(problems), orphans);
   }
 
   private StateBackendException unknown(long checkpointId, ChainView chain) {
@@ -118,6 +125,7 @@ final class CheckpointVerifier {
     }
     List<String> found = new ArrayList<>();
     for (CheckpointHandle handle : checkpoint.handles()) {
+      verifyHandle(SlotNames.of(slot), handle, found);
       for (CheckpointHandle.Part part : handle.parts()) {
         part.materialization().map(Materialization::files).orElse(List.of()).stream()
             .filter(file -> checked.add(file.blob().toString()))
@@ -129,6 +137,16 @@ final class CheckpointVerifier {
     // A checkpoint that its owner retires meanwhile may lose its blobs.
     if (!found.isEmpty() && store.size(SlotNames.of(slot)).isPresent()) {
       problems.addAll(found);
+    }
+  }
+
+  /** Whether it could be restored by itself, as far as that can be told without its blobs. */
+  private static void verifyHandle(String name, CheckpointHandle handle, List<String> found) {
+    try {
+      RestorePlan unused =
+          RestorePlan.of(List.of(handle), handle.keyGroups(), handle.maxParallelism());
+    } catch (StateBackendException e) {
+      found.add(damaged(name, 0, "handles that can be restored", String.valueOf(e.getMessage())));
     }
   }
 
@@ -185,12 +203,38 @@ final class CheckpointVerifier {
         found.add(missing(name, "a segment with changes from " + block.fromSqn() + " on"));
       }
     }
+    Set<BlockRef> there = blocks.get(block.blob());
+    if (there != null && !there.contains(block)) {
+      found.add(damaged(name, block.offset(), describe(block), describe(there, block.offset())));
+    }
+  }
+
+  private static String describe(BlockRef block) {
+    return "a block of "
+        + block.length()
+        + " bytes with the changes ["
+        + block.fromSqn()
+        + ", "
+        + block.toSqn()
+        + ")";
+  }
+
+  private static String describe(Set<BlockRef> there, long offset) {
+    return there.stream()
+        .filter(block -> block.offset() == offset)
+        .findFirst()
+        .map(CheckpointVerifier::describe)
+        .orElse("no block in its index");
   }
 
   private void verifySegment(BlobName segment, long sizeBytes, List<String> found) {
     if (checked.add(segment.toString())) {
       try {
-        found.addAll(verifySegment.apply(store, segment));
+        ChangelogStorage.Verification verification = verifySegment.apply(store, segment);
+        found.addAll(verification.problems());
+        if (!verification.blocks().isEmpty()) {
+          blocks.put(segment, Set.copyOf(verification.blocks()));
+        }
       } catch (StateBackendException e) {
         if (e.kind() != Kind.CORRUPT && e.kind() != Kind.INCOMPATIBLE) {
           throw e;

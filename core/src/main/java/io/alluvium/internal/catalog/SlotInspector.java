@@ -6,6 +6,7 @@ import io.alluvium.StateBackendException.Kind;
 import io.alluvium.spi.BlobInfo;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.BlobStore;
+import io.alluvium.spi.ChangelogStorage;
 import io.alluvium.spi.Execution;
 import io.alluvium.spi.Incarnation;
 import java.time.Duration;
@@ -33,12 +34,12 @@ public final class SlotInspector implements CheckpointInspector {
   private final BlobStore store;
   private final SlotStore slots;
   private final Execution execution;
-  private final BiFunction<BlobStore, BlobName, List<String>> verifySegment;
+  private final BiFunction<BlobStore, BlobName, ChangelogStorage.Verification> verifySegment;
 
   public SlotInspector(
       BlobStore store,
       Execution execution,
-      BiFunction<BlobStore, BlobName, List<String>> verifySegment) {
+      BiFunction<BlobStore, BlobName, ChangelogStorage.Verification> verifySegment) {
     this.store = store;
     this.slots = new SlotStore(store);
     this.execution = execution;

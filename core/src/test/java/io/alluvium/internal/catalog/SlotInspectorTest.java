@@ -2,6 +2,8 @@ package io.alluvium.internal.catalog;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.alluvium.CheckpointCatalog.Commit;
+import io.alluvium.CheckpointHandle;
 import io.alluvium.CheckpointInspector;
 import io.alluvium.CheckpointInspector.CollectMode;
 import io.alluvium.CheckpointInspector.Entry;
@@ -11,12 +13,15 @@ import io.alluvium.internal.blob.MemoryBlobStore;
 import io.alluvium.spi.BlobInfo;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.BlobStore;
+import io.alluvium.spi.BlockRef;
+import io.alluvium.spi.ChangelogStorage;
 import io.alluvium.spi.Incarnation;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class SlotInspectorTest {
@@ -31,12 +36,14 @@ class SlotInspectorTest {
   private long seed;
 
   /** A segment of these tests holds {@link Owner#CONTENT}. */
-  private static List<String> verifySegment(BlobStore store, BlobName segment) {
+  private static ChangelogStorage.Verification verifySegment(BlobStore store, BlobName segment) {
     int size = (int) store.size(segment.toString()).orElseThrow();
     byte[] bytes = store.read(segment.toString(), 0, size);
-    return Arrays.equals(bytes, Owner.CONTENT)
-        ? List.of()
-        : List.of("blob '" + segment + "' is damaged at offset 0: expected blob, found other");
+    return new ChangelogStorage.Verification(
+        List.of(),
+        Arrays.equals(bytes, Owner.CONTENT)
+            ? List.of()
+            : List.of("blob '" + segment + "' is damaged at offset 0: expected blob, found other"));
   }
 
   private Owner owner(int retained) {
@@ -146,6 +153,58 @@ class SlotInspectorTest {
       }
       write(name, good);
     }
+  }
+
+  @Test
+  void verify_blocksThatASegmentDoesNotHold_areNamed() {
+    Owner owner = owner(1);
+    owner.takeOver();
+    BlobName other = owner.upload();
+    BlobName shifted = owner.upload();
+    owner.commit(1, List.of(other, shifted));
+    // The handle names changes [0, 10) in the one and [10, 20) in the other, each at offset 0.
+    Map<BlobName, BlockRef> index =
+        Map.of(
+            other, new BlockRef(other, 0, 4, 0, 9),
+            shifted, new BlockRef(shifted, 1, 4, 10, 20));
+    CheckpointInspector outside =
+        new SlotInspector(
+            raw,
+            execution,
+            (store, segment) ->
+                new ChangelogStorage.Verification(List.of(index.get(segment)), List.of()));
+    assertThat(outside.verify(1, (name, size) -> {}).problems())
+        .hasSize(2)
+        .anySatisfy(
+            problem ->
+                assertThat(problem)
+                    .contains(other.toString(), "offset 0", "changes [0, 10)", "changes [0, 9)"))
+        .anySatisfy(
+            problem ->
+                assertThat(problem)
+                    .contains(shifted.toString(), "changes [10, 20)", "no block in its index"));
+  }
+
+  @Test
+  void verify_handleThatLeavesChangesOut_isNamed() {
+    Owner owner = owner(1);
+    owner.takeOver();
+    CheckpointHandle sound = Samples.handle(1, List.of(owner.upload(), owner.upload()));
+    CheckpointHandle torn =
+        new CheckpointHandle(
+            1,
+            sound.keyGroups(),
+            sound.maxParallelism(),
+            sound.end(),
+            sound.parts(),
+            sound.tail().subList(1, 2),
+            sound.key(),
+            sound.states());
+    Commit unused = owner.catalog.commit(1, List.of(torn), new byte[0]);
+    assertThat(verify(1).problems())
+        .singleElement()
+        .asString()
+        .contains(SlotNames.of(2), "from sequence number 0, where it starts, to 10");
   }
 
   @Test

@@ -81,7 +81,7 @@ final class FakeLog implements ChangelogStorage {
   }
 
   @Override
-  public List<String> verify(BlobStore store, BlobName segment) {
+  public Verification verify(BlobStore store, BlobName segment) {
     throw new UnsupportedOperationException();
   }
 

@@ -11,6 +11,7 @@ import io.alluvium.spi.BlobName;
 import io.alluvium.spi.BlockRef;
 import io.alluvium.spi.ChangeBlock;
 import io.alluvium.spi.Changelog;
+import io.alluvium.spi.ChangelogStorage;
 import io.alluvium.spi.Operation;
 import io.alluvium.testkit.Seeds;
 import io.alluvium.testkit.blob.BlobOp;
@@ -316,12 +317,14 @@ public abstract class ChangelogConformance extends ChangelogHarness {
   }
 
   @Test
-  void verify_soundSegment_findsNothing() {
+  void verify_soundSegment_findsItsBlocksAndNothingWrong() {
     onlyWhenBlobsAreStored();
     Changelog log = open(1, 0);
     write(log, changes(4, 0), 200);
     for (BlockRef block : persist(log, 0)) {
-      assertThat(storage.verify(store, block.blob())).isEmpty();
+      ChangelogStorage.Verification found = storage.verify(store, block.blob());
+      assertThat(found.problems()).isEmpty();
+      assertThat(found.blocks()).contains(block);
     }
   }
 
@@ -336,7 +339,7 @@ public abstract class ChangelogConformance extends ChangelogHarness {
     int size = (int) store.size(blob.toString()).orElseThrow();
     for (int at = 0; at < size; at++) {
       map.flip(blob.toString(), at, at % 8);
-      assertThat(storage.verify(store, blob))
+      assertThat(storage.verify(store, blob).problems())
           .as("byte %d flipped", at)
           .isNotEmpty()
           .allSatisfy(problem -> assertThat(problem).contains(blob.toString()));
@@ -362,13 +365,13 @@ public abstract class ChangelogConformance extends ChangelogHarness {
     int size = (int) store.size(blob).orElseThrow();
     for (int length = size - 1; length >= 0; length -= 1 + length / 10) {
       map.truncate(blob, length);
-      assertThat(storage.verify(store, blocks.get(0).blob()))
+      assertThat(storage.verify(store, blocks.get(0).blob()).problems())
           .as("cut to %d bytes", length)
           .isNotEmpty();
     }
     assertThat(sound).containsKey(blob);
     store.delete(List.of(blob));
-    assertThat(storage.verify(store, blocks.get(0).blob())).isNotEmpty();
+    assertThat(storage.verify(store, blocks.get(0).blob()).problems()).isNotEmpty();
     assertThatThrownBy(() -> read(blocks, ALL)).hasMessageContaining(blob);
   }
 
