@@ -107,6 +107,11 @@ final class BlockLedger {
     uploads.add(upload);
   }
 
+  /** Segments in flight that hold blocks of this changelog. */
+  List<SegmentUpload> uploads() {
+    return List.copyOf(uploads);
+  }
+
   /** No attempt of a segment runs any more, and none will. */
   void settled(SegmentUpload upload) {
     uploads.remove(upload);

@@ -246,10 +246,11 @@ final class DstlChangelog implements Changelog {
       return;
     }
     closed = true;
-    uploader.close(ledger);
+    List<SegmentUpload> unanswered = uploader.close(ledger);
     limit = 0;
     forgetActive();
     whenClosed.accept(this);
+    SegmentUpload.awaitAnswers(unanswered, uploader.execution());
   }
 
   private void forgetActive() {

@@ -11,6 +11,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,6 +30,8 @@ final class SegmentUpload {
    * No call of the store or of Execution is made under the lock: each may be a scheduling point of a simulation.
    */
   private static final int MAX_RUNNING = 2;
+
+  private static final Duration MAX_WAIT = Duration.ofSeconds(10);
 
   private static final String NO_ANSWER = "the store has not answered in time";
 
@@ -51,6 +54,11 @@ final class SegmentUpload {
   private boolean stored;
   private boolean abandoned;
   private boolean settled;
+
+  private boolean awaitedInVain;
+
+  /** Done when it is settled. */
+  private final CompletableFuture<Boolean> end = new CompletableFuture<>();
 
   /** Blocks that no changelog has trimmed. */
   private int untrimmed;
@@ -80,6 +88,42 @@ final class SegmentUpload {
       }
     }
     return false;
+  }
+
+  /**
+   * Whether nobody needs another attempt, but attempts are running that may still store it. Under
+   * the lock.
+   */
+  boolean isOnlyUnanswered() {
+    boolean unneeded =
+        stored || blocks.stream().allMatch(block -> block.state == Block.State.DROPPED);
+    return unneeded && running > 0 && !awaitedInVain;
+  }
+
+  /**
+   * Waits until the store has answered every attempt of these. A store that never answers must not
+   * keep a process from ending: the wait is bounded, and made once for each. What appears after it
+   * is collected by the next owner.
+   */
+  static void awaitAnswers(List<SegmentUpload> uploads, Execution execution) {
+    if (uploads.isEmpty()) {
+      return;
+    }
+    CompletableFuture<Boolean> answered =
+        CompletableFuture.allOf(
+                uploads.stream().map(upload -> upload.end).toArray(CompletableFuture<?>[]::new))
+            .thenApply(done -> true);
+    CompletableFuture<Boolean> over = new CompletableFuture<>();
+    Execution.Scheduled timer = execution.schedule(MAX_WAIT, () -> over.complete(false));
+    execution.await(answered.applyToEither(over, inTime -> inTime));
+    timer.cancel();
+    if (!answered.isDone()) {
+      for (SegmentUpload upload : uploads) {
+        synchronized (upload.lock) {
+          upload.awaitedInVain = true;
+        }
+      }
+    }
   }
 
   /** Makes one attempt, on an upload thread. */
@@ -182,6 +226,8 @@ final class SegmentUpload {
         succeeded(after);
       } else if (!attempt.timedOut && !stored) {
         failed(String.valueOf(failure.getMessage()), failure, after);
+      } else if (!stored) {
+        boolean unused = giveUp(after);
       }
       settle(after);
     }
@@ -303,6 +349,7 @@ final class SegmentUpload {
       return;
     }
     settled = true;
+    after.add(() -> end.complete(true));
     for (Block block : blocks) {
       uploader.releaseEncoded(block, after);
       block.ledger.settled(this);

@@ -384,13 +384,21 @@ final class Uploader {
     run(after);
   }
 
-  void close(BlockLedger ledger) {
+  /**
+   * Drops what is not stored yet.
+   *
+   * @return segments that nobody needs to be stored any more and that may still appear
+   */
+  List<SegmentUpload> close(BlockLedger ledger) {
     List<Runnable> after = new ArrayList<>();
+    List<SegmentUpload> unanswered;
     synchronized (lock) {
       close(ledger, after);
       advance(after);
+      unanswered = ledger.uploads().stream().filter(SegmentUpload::isOnlyUnanswered).toList();
     }
     run(after);
+    return unanswered;
   }
 
   @GuardedBy("lock")

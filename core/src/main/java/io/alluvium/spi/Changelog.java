@@ -66,7 +66,8 @@ public interface Changelog extends AutoCloseable {
 
   /**
    * Stops; queued blocks of this changelog are dropped, segments in flight that hold others' blocks
-   * are not.
+   * are not. Waits, within reason, for attempts to store a segment that nobody needs any more, so
+   * that afterwards nothing of this changelog appears in the store.
    */
   @Override
   void close();
