@@ -47,6 +47,8 @@ public final class Alluvium implements Runnable {
   static CommandLine commandLine() {
     Alluvium root = new Alluvium();
     CommandLine commandLine = new CommandLine(root);
+    commandLine.registerConverter(int.class, new Converters.OfInteger());
+    commandLine.registerConverter(Integer.class, new Converters.OfInteger());
     commandLine.setCaseInsensitiveEnumValuesAllowed(true);
     commandLine.setUsageHelpAutoWidth(true);
     commandLine.setParameterExceptionHandler(Failures::usage);

@@ -22,6 +22,34 @@ final class Converters {
     }
   }
 
+  /** The id of a checkpoint, as {@code checkpoints list} shows it. */
+  static final class OfCheckpointId implements ITypeConverter<Long> {
+    @Override
+    public Long convert(String text) {
+      try {
+        return Long.valueOf(text);
+      } catch (NumberFormatException e) {
+        throw new TypeConversionException(
+            "'"
+                + text
+                + "' is not the id of a checkpoint; 'alluvium checkpoints list' shows those there"
+                + " are");
+      }
+    }
+  }
+
+  /** A whole number. */
+  static final class OfInteger implements ITypeConverter<Integer> {
+    @Override
+    public Integer convert(String text) {
+      try {
+        return Integer.valueOf(text);
+      } catch (NumberFormatException e) {
+        throw new TypeConversionException("'" + text + "' is not a whole number");
+      }
+    }
+  }
+
   /** {@code 5000/s} or {@code 5000}. */
   static final class OfRate implements ITypeConverter<Double> {
     private static final double MAX = 1e9;

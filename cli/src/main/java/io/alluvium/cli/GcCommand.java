@@ -4,6 +4,7 @@ import io.alluvium.CheckpointInspector;
 import io.alluvium.StateBackend;
 import io.alluvium.cli.input.JobException;
 import io.alluvium.cli.runner.Bytes;
+import io.alluvium.config.Durations;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.concurrent.Callable;
@@ -22,6 +23,8 @@ import picocli.CommandLine.Spec;
             + " is spared until its newest blob is older than the grace period.")
 final class GcCommand implements Callable<Integer> {
 
+  private static final Duration DEFAULT_GRACE = Duration.ofHours(1);
+
   @Spec private CommandSpec spec = CommandSpec.create();
 
   @Mixin private StoreOptions store = new StoreOptions();
@@ -37,13 +40,14 @@ final class GcCommand implements Callable<Integer> {
       description =
           "How long the newest owner must have been silent; 0s states that the job is stopped."
               + " Default: ${DEFAULT-VALUE}.")
-  private Duration grace = Duration.ofHours(1);
+  private Duration grace = DEFAULT_GRACE;
 
   @Override
   public Integer call() {
     if (grace.isNegative()) {
       throw JobException.usage("--grace must not be negative");
     }
+    warnOfShortGrace();
     CheckpointInspector.CollectMode mode =
         dryRun ? CheckpointInspector.CollectMode.DRY_RUN : CheckpointInspector.CollectMode.DELETE;
     CheckpointInspector.Collection collection;
@@ -61,5 +65,21 @@ final class GcCommand implements Callable<Integer> {
             + collection.kept());
     out.flush();
     return CommandLine.ExitCode.OK;
+  }
+
+  /** A job that still runs would not notice what it loses before it names it. */
+  private void warnOfShortGrace() {
+    if (grace.compareTo(DEFAULT_GRACE) < 0) {
+      PrintWriter err = spec.commandLine().getErr();
+      err.println(
+          "warning: a job that still runs"
+              + (grace.isZero() ? "" : " and has stored nothing for " + Durations.format(grace))
+              + " loses what no checkpoint names yet, such as a new materialization, and its next"
+              + " checkpoint is damaged; stop the job first, or give a --grace longer than it is"
+              + " ever silent ("
+              + Durations.format(DEFAULT_GRACE)
+              + " unless given)");
+      err.flush();
+    }
   }
 }

@@ -5,6 +5,7 @@ import io.alluvium.cli.job.Job;
 import io.alluvium.cli.runner.BadRecords;
 import io.alluvium.cli.runner.RunSettings;
 import io.alluvium.config.Durations;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -105,6 +106,7 @@ final class RunOptions {
     }
     atLeastOne("--parallelism", parallelism);
     maxParallelism.ifPresent(value -> atLeastOne("--max-parallelism", value));
+    summary().ifPresent(file -> checkWritable("--summary", file));
     String name = jobName.orElse(job.kind());
     if (name.isBlank() || name.length() > 200 || name.chars().anyMatch(Character::isISOControl)) {
       throw JobException.usage(
@@ -122,6 +124,26 @@ final class RunOptions {
         fresh ? RunSettings.StartMode.FRESH : RunSettings.StartMode.RESUME,
         badRecords,
         RunSettings.withDefaults(backend.read(), output));
+  }
+
+  /** A job may run for hours before its summary is written. */
+  private static void checkWritable(String option, Path file) {
+    Path directory = file.toAbsolutePath().getParent();
+    if (directory == null || Files.isDirectory(file)) {
+      throw new JobException(option + " '" + file + "' is a directory; name a file");
+    }
+    if (!Files.isDirectory(directory)) {
+      throw new JobException(
+          "the directory '"
+              + directory
+              + "' of "
+              + option
+              + " does not exist; make it, or name a file somewhere else");
+    }
+    if (!Files.isWritable(Files.exists(file) ? file : directory)) {
+      throw new JobException(
+          option + " '" + file + "' cannot be written; allow it, or name a file somewhere else");
+    }
   }
 
   private static void atLeastOne(String option, int value) {

@@ -6,6 +6,7 @@ import io.alluvium.cli.runner.JobRunner;
 import io.alluvium.cli.runner.RestoreRow;
 import io.alluvium.cli.runner.RunListener;
 import io.alluvium.cli.runner.RunSettings;
+import io.alluvium.config.CoreOptions;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.Locale;
@@ -21,6 +22,7 @@ final class RunSession {
 
   static int run(CommandLine command, RunOptions options, Job job) {
     RunSettings settings = options.settings(job);
+    warnOfMemory(command.getErr(), settings.backend());
     JobRunner.Outcome outcome;
     try (RunConsole console = RunConsole.open(command.getErr(), job.kind())) {
       outcome = JobRunner.run(settings, reporting(console, options.report()));
@@ -28,6 +30,21 @@ final class RunSession {
     options.summary().ifPresent(file -> Json.write(file, outcome.summary()));
     print(command.getOut(), settings, outcome);
     return CommandLine.ExitCode.OK;
+  }
+
+  private static void warnOfMemory(PrintWriter err, Map<String, String> backend) {
+    String directory = backend.getOrDefault(CoreOptions.CHECKPOINT_DIRECTORY.key(), "");
+    String storage = backend.getOrDefault(CoreOptions.CHANGELOG_STORAGE.key(), "");
+    if (directory.startsWith("memory:") || storage.equals("memory")) {
+      err.println(
+          "warning: "
+              + (directory.startsWith("memory:")
+                  ? CoreOptions.CHECKPOINT_DIRECTORY.key() + "=" + directory
+                  : CoreOptions.CHANGELOG_STORAGE.key() + "=" + storage)
+              + " keeps checkpoints in the memory of this process: when it ends, they are gone and"
+              + " the job cannot resume");
+      err.flush();
+    }
   }
 
   private static RunListener reporting(RunListener console, Optional<Path> report) {

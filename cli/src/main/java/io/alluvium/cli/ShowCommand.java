@@ -27,7 +27,10 @@ final class ShowCommand implements Callable<Integer> {
 
   @Spec private CommandSpec spec = CommandSpec.create();
 
-  @Parameters(paramLabel = "ID", description = "The checkpoint's id, as listed.")
+  @Parameters(
+      paramLabel = "ID",
+      converter = Converters.OfCheckpointId.class,
+      description = "The checkpoint's id, as listed.")
   private long id;
 
   @Mixin private StoreOptions store = new StoreOptions();

@@ -121,9 +121,14 @@ final class CheckpointsCommandTest {
     assertThat(dry.out()).contains(name, "would delete 1 blobs, 3 B");
     assertThat(stray).exists();
     Cli.Result spared = checkpoints("gc");
+    assertThat(spared.err()).isEmpty();
     assertThat(spared.out()).contains("deleted 0 blobs, 0 B", "may need them: 1");
     assertThat(stray).exists();
+    assertThat(checkpoints("gc", "--dry-run", "--grace", "29m").err())
+        .contains("warning: a job that still runs and has stored nothing for 29m loses what")
+        .contains("its next checkpoint is damaged; stop the job first");
     Cli.Result gc = checkpoints("gc", "--grace", "0s");
+    assertThat(gc.err()).contains("warning: a job that still runs loses what no checkpoint names");
     assertThat(gc.status()).as(gc.err()).isZero();
     assertThat(gc.out()).contains(name, "deleted 1 blobs, 3 B");
     assertThat(stray).doesNotExist();
@@ -137,7 +142,8 @@ final class CheckpointsCommandTest {
     Cli.Result refused = Cli.run(command);
     assertThat(refused.status()).isEqualTo(1);
     assertThat(refused.sentence())
-        .contains("is damaged at offset", "expected", "found", "alluvium.restore.fallback=true");
+        .contains("is damaged at offset", "expected", "found", "put a sound copy back")
+        .contains("--set alluvium.restore.fallback=true, or start over with --fresh");
 
     Cli.Result older = Cli.run(Cli.args(command, "--set", "alluvium.restore.fallback=true"));
     assertThat(older.status()).as(older.err()).isZero();

@@ -137,8 +137,9 @@ final class SlidingWindowRunTest {
         .isEqualTo(
             "alluvium: the row at line 5 of '"
                 + input
-                + "' has 'NA' in column 'v', which is not a number; correct it, or leave such rows"
-                + " out with --on-bad-record skip");
+                + "' has 'NA' in column 'v', which is not a number; run the job again with"
+                + " --on-bad-record skip to leave such rows out, or correct the row and start over"
+                + " with --fresh, because the input of a job that has started must not change");
 
     Cli.Result skipped = run("10ms", "10ms", "0s", "--on-bad-record", "skip");
     assertThat(skipped.status()).as(skipped.err()).isZero();

@@ -1,7 +1,7 @@
 package io.alluvium.cli.job;
 
-import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 
 /** What a job does with the elements of one subtask's keys. Confined to the task thread. */
 public interface Operator {
@@ -24,6 +24,6 @@ public interface Operator {
   /** What was counted since the operator was made, by name; the sums over subtasks are reported. */
   Map<String, Long> counters();
 
-  /** The subtask's final results, sorted by {@link ResultRow}'s order; empty for most jobs. */
-  List<ResultRow> results();
+  /** Gives the subtask's final results, in any order; most jobs have none. */
+  void results(Consumer<ResultRow> out);
 }

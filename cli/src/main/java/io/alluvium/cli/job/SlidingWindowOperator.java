@@ -10,6 +10,7 @@ import io.alluvium.state.TimerQueue;
 import java.math.BigDecimal;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 
 /**
  * Keeps the raw events of every window in list state, with the window's start as namespace, and
@@ -120,7 +121,5 @@ final class SlidingWindowOperator implements Operator {
   }
 
   @Override
-  public List<ResultRow> results() {
-    return List.of();
-  }
+  public void results(Consumer<ResultRow> out) {}
 }

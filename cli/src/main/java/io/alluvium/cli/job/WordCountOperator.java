@@ -4,11 +4,9 @@ import io.alluvium.KeyedBackend;
 import io.alluvium.serializer.Serializers;
 import io.alluvium.state.StateDescriptor;
 import io.alluvium.state.ValueState;
-import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
@@ -64,19 +62,16 @@ final class WordCountOperator implements Operator {
   }
 
   @Override
-  public List<ResultRow> results() {
-    List<ResultRow> rows = new ArrayList<>();
+  public void results(Consumer<ResultRow> rows) {
     try (Stream<String> words = backend.keys(count)) {
       words.forEach(
           word -> {
             backend.setCurrentKey(word);
             Long total = count.value();
             if (total != null) {
-              rows.add(new ResultRow(word, total));
+              rows.accept(new ResultRow(word, total));
             }
           });
     }
-    Collections.sort(rows);
-    return rows;
   }
 }

@@ -147,7 +147,7 @@ final class Coordinator {
     if (visibleAtEnd.isPresent()) {
       next = next.finished(allOutputs(visibleAtEnd.get()));
     }
-    CheckpointCatalog.Commit commit = catalog.commit(id, handles, JobMetadataFormat.write(next));
+    CheckpointCatalog.Commit commit = commit(id, handles, next);
     metadata = next;
     failuresInARow = 0;
     backends.forEach(backend -> backend.confirm(id));
@@ -155,8 +155,28 @@ final class Coordinator {
     prepared.clear();
     long syncNanos =
         answers.stream().mapToLong(PendingCheckpoint.SubtaskAnswer::syncNanos).max().orElse(0);
-    report(id, handles, commit, syncNanos, new long[] {start, synced, System.nanoTime()});
+    report(id, handles, commit, new Times(syncNanos, start, synced, System.nanoTime()));
     return true;
+  }
+
+  private CheckpointCatalog.Commit commit(
+      long id, List<CheckpointHandle> handles, JobMetadata next) {
+    try {
+      return catalog.commit(id, handles, JobMetadataFormat.write(next));
+    } catch (StateBackendException e) {
+      if (e.kind() != StateBackendException.Kind.UNAVAILABLE) {
+        throw e;
+      }
+      Throwable reason = e.getCause() == null ? e : e.getCause();
+      throw new JobException(
+          "it is unknown whether checkpoint "
+              + id
+              + " was stored, because "
+              + reason.getMessage()
+              + "; once that is mended, run the same command again: it resumes from this"
+              + " checkpoint if it is there, from the one before otherwise",
+          e);
+    }
   }
 
   private void aborted(long id, StateBackendException cause) {
@@ -175,20 +195,24 @@ final class Coordinator {
     }
   }
 
+  /**
+   * When what happened to a checkpoint, by {@link System#nanoTime}. Immutable.
+   *
+   * @param syncNanos length of the longest synchronous part of a subtask
+   * @param syncedNanos the last synchronous part was over
+   */
+  private record Times(long syncNanos, long startNanos, long syncedNanos, long endNanos) {}
+
   private void report(
-      long id,
-      List<CheckpointHandle> handles,
-      CheckpointCatalog.Commit commit,
-      long syncNanos,
-      long[] startSyncedEnd) {
+      long id, List<CheckpointHandle> handles, CheckpointCatalog.Commit commit, Times times) {
     CheckpointMeter.Sizes sizes = meter.measure(handles);
     long manifest = commit.written() ? commit.manifestBytes() : 0;
     CheckpointRow row =
         new CheckpointRow(
             id,
-            syncNanos / 1000,
-            (startSyncedEnd[2] - startSyncedEnd[1]) / 1e6,
-            (startSyncedEnd[2] - startSyncedEnd[0]) / 1e6,
+            times.syncNanos() / 1000,
+            (times.endNanos() - times.syncedNanos()) / 1e6,
+            (times.endNanos() - times.startNanos()) / 1e6,
             sizes.flushed() + manifest,
             sizes.full() + manifest,
             sizes.blocks(),

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.channels.FileChannel;
 import java.nio.file.AtomicMoveNotSupportedException;
+import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -40,7 +41,8 @@ final class FileSink implements AutoCloseable {
   private static final Pattern VISIBLE = Pattern.compile("part-(\\d{1,9})-(\\d{1,18})\\.tsv");
   private static final Pattern HIDDEN =
       Pattern.compile(
-          "\\.part-\\d+(?:-\\d+\\.([0-9a-f]{32})\\.prepared|\\.([0-9a-f]{32})\\.\\d+\\.open)");
+          "\\.part-\\d+(?:-\\d+\\.([0-9a-f]{32})\\.prepared|\\.([0-9a-f]{32})\\.\\d+\\.open)"
+              + "|\\.results\\.([0-9a-f]{32})");
 
   private final Path directory;
   private final Incarnation incarnation;
@@ -76,7 +78,7 @@ final class FileSink implements AutoCloseable {
         if (visible.matches()
             ? Long.parseLong(visible.group(2)) < firstCheckpoint
             : hidden.matches() && older.test(writerOf(hidden))) {
-          Files.deleteIfExists(file);
+          delete(file);
         }
       }
       syncDirectory();
@@ -86,11 +88,34 @@ final class FileSink implements AutoCloseable {
   }
 
   private static Incarnation writerOf(Matcher hidden) {
-    return Incarnation.parse(hidden.group(1) == null ? hidden.group(2) : hidden.group(1));
+    for (int group = 1; group < hidden.groupCount(); group++) {
+      if (hidden.group(group) != null) {
+        return Incarnation.parse(hidden.group(group));
+      }
+    }
+    return Incarnation.parse(hidden.group(hidden.groupCount()));
   }
 
   SinkWriter writer(int subtask) {
     return new SinkWriter(this, subtask);
+  }
+
+  /**
+   * Takes the final results of a subtask.
+   *
+   * @param maxBytes held in memory, about
+   */
+  SortedRuns rows(int subtask, long maxBytes) {
+    return new SortedRuns(this, Integer.toString(subtask), maxBytes);
+  }
+
+  /** For files of this owner that are no output yet; removed by {@link #close}. */
+  Path temporaryDirectory() throws IOException {
+    return Files.createDirectories(temporaryName());
+  }
+
+  private Path temporaryName() {
+    return directory.resolve(".results." + incarnation);
   }
 
   Path openName(int subtask, int file) {
@@ -204,6 +229,20 @@ final class FileSink implements AutoCloseable {
     }
   }
 
+  /** Deletes a file, or a directory of files. */
+  private static void delete(Path path) throws IOException {
+    try {
+      if (Files.isDirectory(path)) {
+        for (Path file : list(path)) {
+          Files.deleteIfExists(file);
+        }
+      }
+      Files.deleteIfExists(path);
+    } catch (NoSuchFileException | DirectoryNotEmptyException e) {
+      // Somebody else deletes it too, or its owner still adds to it: then the next start deletes it.
+    }
+  }
+
   private void syncDirectory() throws IOException {
     try (FileChannel channel = FileChannel.open(directory, StandardOpenOption.READ)) {
       channel.force(true);
@@ -218,5 +257,10 @@ final class FileSink implements AutoCloseable {
   @Override
   public void close() {
     disk.shutdown();
+    try {
+      delete(temporaryName());
+    } catch (IOException e) {
+      throw cannotWrite(e);
+    }
   }
 }

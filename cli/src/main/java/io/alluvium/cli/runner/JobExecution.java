@@ -4,9 +4,7 @@ import io.alluvium.KeyedBackend;
 import io.alluvium.StateBackendException;
 import io.alluvium.cli.input.InputFile;
 import io.alluvium.cli.input.Split;
-import io.alluvium.cli.job.ResultRow;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -24,6 +22,9 @@ final class JobExecution implements Coordinator.Waiter, AutoCloseable {
   private static final long PAUSE_MILLIS = 500;
   private static final long POLITE_STOP_MILLIS = 2_000;
   private static final long STOP_MILLIS = 60_000;
+
+  /** Of final results, until they go to temporary files. */
+  private static final long MAX_ROW_BYTES = 64 << 20;
 
   private final RunSettings settings;
   private final StartPoint start;
@@ -77,7 +78,13 @@ final class JobExecution implements Coordinator.Waiter, AutoCloseable {
               i,
               sourceCount,
               new SubtaskTask.Parts(
-                  settings.job(), backends.get(i), sink.writer(i), inbox, control, watermark)));
+                  settings.job(),
+                  backends.get(i),
+                  sink.writer(i),
+                  inbox,
+                  sink.rows(i, MAX_ROW_BYTES / backends.size()),
+                  control,
+                  watermark)));
     }
     SourceTask.Shared shared =
         new SourceTask.Shared(
@@ -107,16 +114,16 @@ final class JobExecution implements Coordinator.Waiter, AutoCloseable {
    *
    * @param afterFirst done when the first checkpoint of a job that starts at the beginning is
    *     confirmed
-   * @return the final results, sorted
+   * @return the final results
    */
-  List<ResultRow> run(Coordinator coordinator, Runnable afterFirst) {
+  List<SortedRuns> run(Coordinator coordinator, Runnable afterFirst) {
     for (int i = 0; i < subtasks.size(); i++) {
       startThread("alluvium-subtask-" + i, subtasks.get(i));
     }
     if (!start.metadata().finished()) {
       readInput(coordinator, afterFirst);
     }
-    List<ResultRow> results = new ArrayList<>();
+    List<SortedRuns> results = new ArrayList<>();
     try {
       for (Inbox inbox : inboxes) {
         inbox.put(sources.size(), new Message.Finish());
@@ -125,10 +132,8 @@ final class JobExecution implements Coordinator.Waiter, AutoCloseable {
       throw interrupted();
     }
     for (SubtaskTask subtask : subtasks) {
-      results.addAll(await(subtask.results()));
+      results.add(await(subtask.results()));
     }
-    // Sorted runs one after the other: merged, not sorted anew.
-    Collections.sort(results);
     return results;
   }
 

@@ -11,7 +11,6 @@ import io.alluvium.StateBackendException;
 import io.alluvium.cli.input.InputFile;
 import io.alluvium.cli.input.InputFiles;
 import io.alluvium.cli.input.JobException;
-import io.alluvium.cli.job.ResultRow;
 import io.alluvium.config.CoreOptions;
 import io.alluvium.serializer.Serializers;
 import java.nio.file.Path;
@@ -35,10 +34,6 @@ import java.util.concurrent.Executors;
  */
 public final class JobRunner {
 
-  private static final String DAMAGE_REMEDY =
-      "; put a sound copy back, resume from an older checkpoint, if there is one, with --set"
-          + " alluvium.restore.fallback=true, or start over with --fresh";
-
   private final RunSettings settings;
   private final RunListener listener;
   private final MemoryMetrics metrics = new MemoryMetrics();
@@ -58,12 +53,24 @@ public final class JobRunner {
     List<InputFile> files = InputFiles.find(settings.inputs(), settings.output());
     // Columns that a file lacks are found before anything is written.
     files.forEach(file -> settings.job().parserOf(file));
-    return new JobRunner(settings, listener, files)
-        .run()
-        .orElseGet(
-            () ->
-                // Only the input can bring the output back.
-                new JobRunner(settings.startingOver(), listener, files).run().orElseThrow());
+    try {
+      return new JobRunner(settings, listener, files)
+          .run()
+          .orElseGet(
+              () ->
+                  // Only the input can bring the output back.
+                  new JobRunner(settings.startingOver(), listener, files).run().orElseThrow());
+    } catch (StateBackendException e) {
+      if (e.kind() != StateBackendException.Kind.FENCED) {
+        throw e;
+      }
+      throw new JobException(
+          "another process has taken over the job '"
+              + settings.jobName()
+              + "'; this one has stopped and left everything stored as it is; see that only one"
+              + " runs, then run the same command again if the job is to go on here",
+          e);
+    }
   }
 
   /** Empty when the job is finished and output of it is gone. */
@@ -89,7 +96,22 @@ public final class JobRunner {
       backend.catalog().startOver(settings.jobName());
       return Optional.empty();
     }
-    return backend.catalog().takeOver(settings.jobName());
+    try {
+      return backend.catalog().takeOver(settings.jobName());
+    } catch (StateBackendException e) {
+      if (e.kind() == StateBackendException.Kind.CORRUPT
+          && e.getCause() instanceof StateBackendException damage) {
+        throw new JobException(damage.getMessage() + damageRemedy(backend), e);
+      }
+      throw e;
+    }
+  }
+
+  private static String damageRemedy(StateBackend backend) {
+    return backend.configuration().get(CoreOptions.RESTORE_FALLBACK)
+        ? ", and there is no older checkpoint; put a sound copy back, or start over with --fresh"
+        : "; put a sound copy back, resume from an older checkpoint, if there is one, with --set"
+            + " alluvium.restore.fallback=true, or start over with --fresh";
   }
 
   /** The backends of all subtasks, and where they start. Immutable. */
@@ -109,7 +131,7 @@ public final class JobRunner {
             backend
                 .catalog()
                 .fallbackFrom(damaged.get())
-                .orElseThrow(() -> new JobException(e.getMessage() + DAMAGE_REMEDY, e));
+                .orElseThrow(() -> new JobException(e.getMessage() + damageRemedy(backend), e));
         listener.started(
             "checkpoint "
                 + damaged.get().id()
@@ -206,7 +228,7 @@ public final class JobRunner {
         recover(sink, start, backend);
       }
       Coordinator coordinator;
-      List<ResultRow> results;
+      List<SortedRuns> results;
       long records;
       try (JobExecution execution =
           new JobExecution(
@@ -232,7 +254,7 @@ public final class JobRunner {
         records = execution.control().records();
       }
       double seconds = (System.nanoTime() - began) / 1e9;
-      List<Path> resultFiles = writeResults(results, catalog);
+      List<Path> resultFiles = writeResults(results, sink);
       // Closed first: what a background materialization still stores would be left behind.
       restored.backends().forEach(KeyedBackend::close);
       catalog.collectGarbage();
@@ -258,13 +280,12 @@ public final class JobRunner {
     return String.valueOf(settings.backend().get(CoreOptions.CHECKPOINT_DIRECTORY.key()));
   }
 
-  private List<Path> writeResults(List<ResultRow> rows, CheckpointCatalog catalog) {
+  private List<Path> writeResults(List<SortedRuns> rows, FileSink sink) {
     Optional<String> name = settings.job().resultFile();
     if (name.isEmpty()) {
       return List.of();
     }
-    return List.of(
-        ResultFile.write(settings.output(), name.get(), rows, catalog.incarnation().toString()));
+    return List.of(ResultFile.write(settings.output(), name.get(), rows, sink));
   }
 
   private RunSummary summary(

@@ -5,6 +5,7 @@ import io.alluvium.cli.input.JobException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 
 /**
@@ -24,6 +25,7 @@ final class OutputDirectory {
       throw new JobException(
           "the output '" + directory + "' is a file, not a directory; choose another --output");
     }
+    make(directory);
     try {
       Files.createDirectories(marker.getParent());
       if (Files.exists(marker)) {
@@ -43,6 +45,30 @@ final class OutputDirectory {
     } catch (IOException e) {
       throw cannotWrite(directory, e);
     }
+  }
+
+  private static void make(Path directory) {
+    try {
+      Files.createDirectories(directory);
+    } catch (IOException e) {
+      throw new JobException(
+          "the output directory '"
+              + directory
+              + "' cannot be made in '"
+              + nearestExisting(directory)
+              + "'"
+              + (e instanceof NoSuchFileException ? "" : ": " + IoMessages.of(e))
+              + "; allow it there, or choose another --output",
+          e);
+    }
+  }
+
+  private static Path nearestExisting(Path directory) {
+    Path path = directory.toAbsolutePath().normalize();
+    while (path.getParent() != null && !Files.exists(path)) {
+      path = path.getParent();
+    }
+    return path;
   }
 
   /** Where checkpoints go unless the configuration says otherwise. */

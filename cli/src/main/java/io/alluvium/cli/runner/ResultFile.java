@@ -1,6 +1,5 @@
 package io.alluvium.cli.runner;
 
-import io.alluvium.cli.job.ResultRow;
 import java.io.BufferedOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -18,18 +17,20 @@ final class ResultFile {
   private ResultFile() {}
 
   /**
-   * Writes {@code key<TAB>count} lines.
+   * Writes {@code key<TAB>count} lines, sorted by key.
    *
-   * @param writer makes the temporary name the writer's own
+   * @param sink says where it stands until it is complete
    */
-  static Path write(Path directory, String name, List<ResultRow> rows, String writer) {
+  static Path write(Path directory, String name, List<SortedRuns> rows, FileSink sink) {
     Path target = directory.resolve(name);
-    Path temporary = directory.resolve("." + name + "." + writer);
     try {
+      Path temporary = sink.temporaryDirectory().resolve(name);
       try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(temporary))) {
-        for (ResultRow row : rows) {
-          out.write((row.key() + "\t" + row.count() + "\n").getBytes(StandardCharsets.UTF_8));
-        }
+        SortedRuns.merge(
+            rows,
+            row ->
+                out.write(
+                    (row.key() + "\t" + row.count() + "\n").getBytes(StandardCharsets.UTF_8)));
       }
       try (FileChannel channel = FileChannel.open(temporary, StandardOpenOption.WRITE)) {
         channel.force(true);

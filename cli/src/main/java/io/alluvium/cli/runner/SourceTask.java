@@ -200,7 +200,9 @@ final class SourceTask implements Runnable {
                 + file.path()
                 + "' "
                 + e.getMessage()
-                + "; correct it, or leave such rows out with --on-bad-record skip",
+                + "; run the job again with --on-bad-record skip to leave such rows out, or correct"
+                + " the row and start over with --fresh, because the input of a job that has"
+                + " started must not change",
             e);
       }
       badRecords++;

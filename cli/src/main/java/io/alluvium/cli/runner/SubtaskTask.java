@@ -5,10 +5,8 @@ import io.alluvium.KeyedBackend;
 import io.alluvium.cli.job.Element;
 import io.alluvium.cli.job.Job;
 import io.alluvium.cli.job.Operator;
-import io.alluvium.cli.job.ResultRow;
 import java.io.IOException;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
@@ -28,13 +26,15 @@ final class SubtaskTask implements Runnable {
   private final Job job;
   private final long restoredWatermark;
   private final long[] watermarks;
-  private final CompletableFuture<List<ResultRow>> results = new CompletableFuture<>();
+  private final SortedRuns rows;
+  private final CompletableFuture<SortedRuns> results = new CompletableFuture<>();
   private int barriers;
   private long watermark = Long.MIN_VALUE;
 
   /**
    * What a subtask works with. Immutable.
    *
+   * @param rows takes the final results
    * @param restoredWatermark where event time stood at the checkpoint that was restored
    */
   record Parts(
@@ -42,6 +42,7 @@ final class SubtaskTask implements Runnable {
       KeyedBackend<String> backend,
       SinkWriter sink,
       Inbox inbox,
+      SortedRuns rows,
       JobControl control,
       long restoredWatermark) {}
 
@@ -51,6 +52,7 @@ final class SubtaskTask implements Runnable {
     this.backend = parts.backend();
     this.sink = parts.sink();
     this.inbox = parts.inbox();
+    this.rows = parts.rows();
     this.control = parts.control();
     this.restoredWatermark = parts.restoredWatermark();
     this.watermarks = new long[sourceCount];
@@ -58,7 +60,7 @@ final class SubtaskTask implements Runnable {
   }
 
   /** The final results, once the job was told to finish. */
-  CompletableFuture<List<ResultRow>> results() {
+  CompletableFuture<SortedRuns> results() {
     return results;
   }
 
@@ -75,7 +77,8 @@ final class SubtaskTask implements Runnable {
         } else if (received.message() instanceof Message.Barrier barrier) {
           align(operator, received.channel(), barrier.checkpoint());
         } else {
-          results.complete(operator.results());
+          operator.results(rows);
+          results.complete(rows);
         }
       }
     } catch (InterruptedException e) {

@@ -71,10 +71,17 @@ final class FileSinkTest {
       writer.line("of a later owner");
       writer.prepare(2).join();
     }
+    // Owners that were killed while they sorted their results.
+    for (Incarnation killed : List.of(FIRST, THIRD)) {
+      Path results = Files.createDirectory(dir.resolve(".results." + killed));
+      Files.writeString(results.resolve("0-0"), "x");
+    }
     try (FileSink second = new FileSink(dir, SECOND)) {
       second.recover(1, List.of(listed), FIRST::equals);
     }
-    assertThat(names()).containsExactly(Transaction.of(0, 2, THIRD).hiddenName(), "part-0-1.tsv");
+    assertThat(names())
+        .containsExactly(
+            Transaction.of(0, 2, THIRD).hiddenName(), ".results." + THIRD, "part-0-1.tsv");
     assertThat(dir.resolve("part-0-1.tsv")).hasContent("listed\n");
   }
 
