@@ -74,7 +74,7 @@ final class SortedRuns implements Consumer<ResultRow> {
     if (files.size() == MAX_FILES) {
       Path merged = nextFile();
       try (DataOutputStream out = open(merged)) {
-        merge(fileSources(), row -> write(row, out));
+        mergeSources(fileSources(), row -> write(row, out));
       }
       for (Path file : files) {
         Files.delete(file);
@@ -127,7 +127,7 @@ final class SortedRuns implements Consumer<ResultRow> {
       closeAll(sources);
       throw e;
     }
-    merge(sources, out);
+    mergeSources(sources, out);
   }
 
   private List<Source> fileSources() throws IOException {
@@ -143,7 +143,7 @@ final class SortedRuns implements Consumer<ResultRow> {
     return sources;
   }
 
-  private static void merge(List<? extends Source> sources, Output out) throws IOException {
+  private static void mergeSources(List<? extends Source> sources, Output out) throws IOException {
     try {
       PriorityQueue<Head> heads = new PriorityQueue<>();
       for (Source source : sources) {
