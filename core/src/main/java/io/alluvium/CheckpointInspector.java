@@ -22,7 +22,10 @@ public interface CheckpointInspector {
   record Entry(
       String blobName, long sizeBytes, Optional<Checkpoint> checkpoint, Optional<String> problem) {}
 
-  /** Every manifest, oldest first; takeover records are left out. */
+  /**
+   * Every manifest, oldest first; takeover records are left out, and slots that cannot be read and
+   * that the job goes on without since it started over or fell back.
+   */
   List<Entry> list();
 
   /**
@@ -41,7 +44,8 @@ public interface CheckpointInspector {
    * @param problems what is wrong, one sentence each that names blob, offset, expected and found;
    *     empty when all is sound
    * @param orphans names of blobs that no manifest reaches and that carry no checksum of their own,
-   *     so that nothing can vouch for them; no damage, and nothing that a restore would read
+   *     so that nothing can vouch for them, and slots that cannot be read and that the job goes on
+   *     without; no damage, and nothing that a restore would read
    */
   record Verification(List<String> problems, List<String> orphans) {
     public Verification {

@@ -57,7 +57,12 @@ final class VerifyCommand implements Callable<Integer> {
     problems.forEach(out::println);
     for (String orphan : found.orphans()) {
       out.println(
-          "blob '" + orphan + "' belongs to no checkpoint and cannot be checked; gc removes it");
+          "blob '"
+              + orphan
+              + (orphan.startsWith("slots/")
+                  ? "' cannot be read; --fresh or a fallback went on without it, it stays because it"
+                      + " may keep an earlier process out"
+                  : "' belongs to no checkpoint and cannot be checked; gc removes it"));
     }
     String read = tally.blobs + " blobs, " + Bytes.shown(tally.bytes);
     out.println(

@@ -239,7 +239,8 @@ final class FileSink implements AutoCloseable {
       }
       Files.deleteIfExists(path);
     } catch (NoSuchFileException | DirectoryNotEmptyException e) {
-      // Somebody else deletes it too, or its owner still adds to it: then the next start deletes it.
+      // Somebody else deletes it too, or its owner still adds to it: then the next start deletes
+      // it.
     }
   }
 

@@ -21,6 +21,7 @@ import java.util.TreeMap;
  * @param writers who wrote a slot, as far as it can be read
  * @param manifests by slot
  * @param damaged what is wrong with a slot that cannot be read, by slot
+ * @param givenUp the damaged slots that the newest manifest is not concerned about
  * @param missing slots that were listed and gone when they were read
  */
 record ChainView(
@@ -29,6 +30,7 @@ record ChainView(
     Map<Long, Incarnation> writers,
     NavigableMap<Long, Checkpoint> manifests,
     NavigableMap<Long, StateBackendException> damaged,
+    Set<Long> givenUp,
     Set<Long> missing) {
 
   static ChainView read(SlotStore slots) {
@@ -39,6 +41,7 @@ record ChainView(
             new HashMap<>(),
             new TreeMap<>(),
             new TreeMap<>(),
+            new HashSet<>(),
             new HashSet<>());
     view.blobs.forEach((slot, blob) -> view.add(slot, slots.read(slot, blob.sizeBytes())));
     view.missing.forEach(view.blobs::remove);
@@ -51,6 +54,9 @@ record ChainView(
       writers.put(slot, writer);
       if (found.slot() instanceof SlotRecord.Manifest manifest) {
         manifests.put(slot, manifest.checkpoint());
+        // Slots are read in ascending order: the last word is the newest one's.
+        givenUp.clear();
+        givenUp.addAll(manifest.givenUp());
       } else {
         takeovers.put(writer, slot);
       }
@@ -71,6 +77,13 @@ record ChainView(
   /** Whether a slot that cannot be read stands above every manifest that can. */
   boolean isNewestDamaged() {
     return !damaged.isEmpty() && (manifests.isEmpty() || damaged.lastKey() > manifests.lastKey());
+  }
+
+  /** Damage that somebody should know of. */
+  NavigableMap<Long, StateBackendException> problems() {
+    NavigableMap<Long, StateBackendException> problems = new TreeMap<>(damaged);
+    problems.keySet().removeAll(givenUp);
+    return problems;
   }
 
   /** Names of all blobs that some manifest reaches. */

@@ -65,7 +65,7 @@ final class CheckpointVerifier {
             .filter(entry -> entry.getValue().id() == checkpointId)
             .map(Map.Entry::getKey)
             .toList();
-    if (matching.isEmpty() && chain.damaged().isEmpty()) {
+    if (matching.isEmpty() && chain.problems().isEmpty()) {
       throw unknown(checkpointId, chain);
     }
     // Of several, which only a fallback can leave, the newest one is meant; the rest is checked
@@ -110,7 +110,9 @@ final class CheckpointVerifier {
     BlobInfo blob = chain.blobs().get(slot);
     if (blob != null && checked.add(blob.name())) {
       StateBackendException problem = chain.damaged().get(slot);
-      if (problem != null) {
+      if (chain.givenUp().contains(slot)) {
+        orphans.add(blob.name());
+      } else if (problem != null) {
         problems.add(String.valueOf(problem.getMessage()));
       }
       progress.accept(blob.name(), blob.sizeBytes());

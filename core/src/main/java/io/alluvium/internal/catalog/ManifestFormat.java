@@ -1,11 +1,14 @@
 package io.alluvium.internal.catalog;
 
+import io.alluvium.CheckpointHandle;
 import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
 import io.alluvium.serializer.ByteReader;
 import io.alluvium.serializer.ByteWriter;
 import io.alluvium.spi.Incarnation;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.zip.CRC32C;
 
 /**
@@ -55,6 +58,7 @@ final class ManifestFormat {
       out.writeVarLong(manifest.checkpointId());
       out.writeByteArray(manifest.metadata());
       CheckpointHandleFormat.write(out, manifest.handles());
+      writeGivenUp(out, manifest.givenUp());
     }
     int end = out.length();
     if (end > MAX_BYTES - CHECKSUM_BYTES) {
@@ -81,6 +85,30 @@ final class ManifestFormat {
     header.writer().write(out);
     out.writeString(header.libraryVersion());
     out.writeLong(header.createdAt().toEpochMilli());
+  }
+
+  /** Absent where there is none, which is nearly everywhere. */
+  private static void writeGivenUp(ByteWriter out, List<Long> slots) {
+    if (!slots.isEmpty()) {
+      out.writeVarInt(slots.size());
+      slots.forEach(out::writeVarLong);
+    }
+  }
+
+  private static List<Long> readGivenUp(ByteReader in) {
+    if (in.remaining() == 0) {
+      return List.of();
+    }
+    int count = in.readVarInt();
+    if (count < 1 || count > in.remaining()) {
+      throw StateBackendException.corrupt(
+          count + " slots given up cannot stand in the " + in.remaining() + " bytes that are left");
+    }
+    List<Long> slots = new ArrayList<>(count);
+    for (int i = 0; i < count; i++) {
+      slots.add(in.readVarLong());
+    }
+    return slots;
   }
 
   private static int checksum(byte[] bytes, int length) {
@@ -189,6 +217,7 @@ final class ManifestFormat {
     }
     long checkpointId = in.readVarLong();
     byte[] metadata = in.readByteArray();
-    return new SlotRecord.Manifest(header, checkpointId, CheckpointHandleFormat.read(in), metadata);
+    List<CheckpointHandle> handles = CheckpointHandleFormat.read(in);
+    return new SlotRecord.Manifest(header, checkpointId, handles, metadata, readGivenUp(in));
   }
 }

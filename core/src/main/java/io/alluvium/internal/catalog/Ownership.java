@@ -16,6 +16,7 @@ import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -92,6 +93,10 @@ final class Ownership {
   @GuardedBy("lock")
   private final NavigableMap<Long, Stored> manifests = new TreeMap<>();
 
+  /** Slots that cannot be read and that the job goes on without. */
+  @GuardedBy("lock")
+  private final Set<Long> givenUp = new TreeSet<>();
+
   Ownership(CatalogSettings settings) {
     this.settings = settings;
   }
@@ -130,6 +135,7 @@ final class Ownership {
   private void restoring(SlotRecord.Manifest manifest, RestoreMode mode) {
     latest = manifest.checkpoint();
     restoreMode = mode;
+    givenUp.addAll(manifest.givenUp());
     found(manifest);
   }
 
@@ -138,6 +144,13 @@ final class Ownership {
     synchronized (lock) {
       checkNothingCommitted();
       restoring(manifest, RestoreMode.DETACHED);
+    }
+  }
+
+  /** A slot below the takeover cannot be read, and it was decided to go on without it. */
+  void gaveUp(Set<Long> slots) {
+    synchronized (lock) {
+      givenUp.addAll(slots);
     }
   }
 
@@ -331,7 +344,8 @@ final class Ownership {
                 now),
             checkpointId,
             List.copyOf(handles),
-            metadata.clone());
+            metadata.clone(),
+            List.copyOf(givenUp));
     return new Pending(manifest, ManifestFormat.encode(manifest), blobs(manifest));
   }
 

@@ -21,6 +21,7 @@ import java.util.NavigableMap;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
@@ -109,6 +110,7 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
               + ", and there is none before it; repair it or start over with an empty directory",
           newest.skipped().get());
     }
+    ownership.gaveUp(newest.givenUp());
     ownership.takenOver(
         owner,
         newest.manifest(),
@@ -126,24 +128,30 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
     SlotIndex slotIndex = indexOf(job);
     Ownership.Owner owner = own(job, slotIndex);
     ownership.startedOver(owner);
-    newestReadable(owner.takeoverSlot(), slotIndex).ifPresent(ownership::found);
+    giveUpBelow(owner.takeoverSlot(), slotIndex);
     begin(owner, slotIndex);
   }
 
-  /** Ids go on above it, although nothing of it is restored. */
-  private Optional<SlotRecord.Manifest> newestReadable(long limit, SlotIndex slotIndex) {
+  /** Nothing is restored of what is there; ids go on above the greatest, and damage is no news. */
+  private void giveUpBelow(long limit, SlotIndex slotIndex) {
+    boolean newestFound = false;
+    Set<Long> unreadable = new TreeSet<>();
     for (long slot : slotIndex.below(limit).descendingSet()) {
       SlotRead read = retrier.call(() -> slotIndex.read(slot));
-      if (read instanceof SlotRead.Unreadable unreadable
-          && unreadable.problem().kind() != Kind.CORRUPT) {
-        throw unreadable.problem();
-      }
-      if (read instanceof SlotRead.Found found
+      if (read instanceof SlotRead.Unreadable damaged) {
+        if (damaged.problem().kind() == Kind.CORRUPT) {
+          unreadable.add(slot);
+        } else if (!newestFound) {
+          throw damaged.problem();
+        }
+      } else if (!newestFound
+          && read instanceof SlotRead.Found found
           && found.slot() instanceof SlotRecord.Manifest manifest) {
-        return Optional.of(manifest);
+        newestFound = true;
+        ownership.found(manifest);
       }
     }
-    return Optional.empty();
+    ownership.gaveUp(unreadable);
   }
 
   private SlotIndex indexOf(String job) {
@@ -177,12 +185,18 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
         owner.takeoverSlot());
   }
 
-  /** What a search for a checkpoint to restore gave, and the last damage that it passed over. */
+  /**
+   * What a search for a checkpoint to restore gave, the last damage that it passed over, and all
+   * slots in which it found any.
+   */
   private record Newest(
-      Optional<SlotRecord.Manifest> manifest, Optional<StateBackendException> skipped) {}
+      Optional<SlotRecord.Manifest> manifest,
+      Optional<StateBackendException> skipped,
+      Set<Long> givenUp) {}
 
   private Newest newestBelow(long limit, Ownership.Owner owner, SlotIndex slotIndex) {
     Optional<StateBackendException> skipped = Optional.empty();
+    Set<Long> givenUp = new TreeSet<>();
     for (long slot : slotIndex.below(limit).descendingSet()) {
       if (slotIndex.isTakeover(slot)) {
         continue;
@@ -194,14 +208,15 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
             "Falling back to an older checkpoint, sinks may have committed the skipped one: {}",
             unreadable.problem().getMessage());
         skipped = Optional.of(unreadable.problem());
+        givenUp.add(slot);
       } else if (read instanceof SlotRead.Found found
           && found.slot() instanceof SlotRecord.Manifest manifest) {
-        return new Newest(Optional.of(manifest), skipped);
+        return new Newest(Optional.of(manifest), skipped, givenUp);
       } else if (read instanceof SlotRead.Missing) {
         checkStillGreatest(owner);
       }
     }
-    return new Newest(Optional.empty(), skipped);
+    return new Newest(Optional.empty(), skipped, givenUp);
   }
 
   /** The newest checkpoint is deleted only by an owner that has stored a newer one. */
@@ -272,8 +287,9 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
       return Optional.empty();
     }
     ownership.damaged(damaged);
-    Optional<SlotRecord.Manifest> older =
-        newestBelow(damaged.slot(), ownership.owner(), slotIndex()).manifest();
+    Newest found = newestBelow(damaged.slot(), ownership.owner(), slotIndex());
+    Optional<SlotRecord.Manifest> older = found.manifest();
+    ownership.gaveUp(found.givenUp());
     older.ifPresent(ownership::fellBackTo);
     LOG.warn(
         "Checkpoint {} is damaged; falling back to {}, sinks may have committed what lies between",

@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiFunction;
@@ -49,13 +50,14 @@ public final class SlotInspector implements CheckpointInspector {
   @Override
   public List<Entry> list() {
     ChainView chain = ChainView.read(slots);
+    Map<Long, StateBackendException> problems = chain.problems();
     List<Entry> entries = new ArrayList<>();
     chain
         .blobs()
         .forEach(
             (slot, blob) -> {
               Optional<String> problem =
-                  Optional.ofNullable(chain.damaged().get(slot)).map(SlotInspector::message);
+                  Optional.ofNullable(problems.get(slot)).map(SlotInspector::message);
               if (problem.isPresent() || chain.manifests().containsKey(slot)) {
                 entries.add(
                     new Entry(

@@ -29,9 +29,23 @@ sealed interface SlotRecord {
   /** An incarnation became, or tried to become, the owner. */
   record Takeover(Header header) implements SlotRecord {}
 
-  /** A confirmed checkpoint. */
-  record Manifest(Header header, long checkpointId, List<CheckpointHandle> handles, byte[] metadata)
+  /**
+   * A confirmed checkpoint.
+   *
+   * @param givenUp slots below, ascending, that cannot be read and that somebody decided to go on
+   *     without; they are kept, because they may fence an earlier owner, but are no news to anybody
+   */
+  record Manifest(
+      Header header,
+      long checkpointId,
+      List<CheckpointHandle> handles,
+      byte[] metadata,
+      List<Long> givenUp)
       implements SlotRecord {
+
+    Manifest {
+      givenUp = List.copyOf(givenUp);
+    }
 
     Checkpoint checkpoint() {
       return new Checkpoint(

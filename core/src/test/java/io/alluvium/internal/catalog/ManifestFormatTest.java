@@ -57,6 +57,30 @@ class ManifestFormatTest {
   }
 
   /** The first column of the fenced block of that name; a line is "offset bytes meaning". */
+  @Test
+  void encode_slotsGivenUp_standAtTheEnd_andComeBack() {
+    SlotRecord.Manifest plain = Samples.exampleManifest();
+    SlotRecord.Manifest manifest =
+        new SlotRecord.Manifest(
+            plain.header(),
+            plain.checkpointId(),
+            plain.handles(),
+            plain.metadata(),
+            List.of(3L, 300L));
+    byte[] bytes = ManifestFormat.encode(manifest);
+    byte[] end = Arrays.copyOfRange(bytes, bytes.length - 8, bytes.length - 4);
+    assertThat(hex(end)).isEqualTo("0203ac02");
+    assertThat(bytes).hasSize(ManifestFormat.encode(plain).length + end.length);
+    SlotRecord.Manifest found = (SlotRecord.Manifest) ManifestFormat.decode(BLOB, 6, bytes);
+    assertThat(found.givenUp()).containsExactly(3L, 300L);
+    for (int count : new int[] {0, 0x7f}) {
+      byte[] wrong = bytes.clone();
+      wrong[bytes.length - 8] = (byte) count;
+      sign(wrong);
+      assertFails(Kind.CORRUPT, 6, wrong, BLOB, count + " slots given up");
+    }
+  }
+
   private static String documented(String name) throws IOException {
     Path page =
         Path.of(System.getProperty("alluvium.root", ".."), "docs", "formats", "manifest.md");

@@ -61,7 +61,8 @@ final class Samples {
                 new BlockRef(log(FIRST, 6), 40, 8_000, 4000, 5000)),
             STRING,
             List.of(COUNT));
-    return new SlotRecord.Manifest(header(6, 5), 7, List.of(handle), "offset=42".getBytes(UTF_8));
+    return new SlotRecord.Manifest(
+        header(6, 5), 7, List.of(handle), "offset=42".getBytes(UTF_8), List.of());
   }
 
   private static SlotRecord.Header header(long slot, long follows) {
