@@ -1,12 +1,21 @@
 package io.alluvium.suite;
 
+import static java.util.Map.entry;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.alluvium.testkit.MemoryDirectories;
 import io.alluvium.testkit.OpenFiles;
 import io.alluvium.testkit.Seeds;
+import io.alluvium.testkit.blob.FaultPlan;
+import io.alluvium.testkit.blob.MapBlobStore;
 import io.alluvium.testkit.script.Matrix;
+import io.alluvium.testkit.script.Script;
+import io.alluvium.testkit.script.ScriptRunner;
 import io.alluvium.testkit.script.Scripts;
+import io.alluvium.testkit.script.SimulatedDeployment;
+import io.alluvium.testkit.sim.RandomChoices;
+import io.alluvium.testkit.sim.SimulatedBlobStore;
+import io.alluvium.testkit.sim.Simulation;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -17,6 +26,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Seeded histories of jobs (states, checkpoints, kills, rescaling, faults, changed settings)
@@ -27,16 +37,18 @@ final class ScriptsTest {
   private static final int LENGTH = 110;
 
   private static final Map<String, List<String>> COMMON =
-      Map.of(
-          "state.backend.changelog.enabled", List.of("true", "true", "false"),
-          "state.backend.changelog.periodic-materialize.interval", List.of("10m", "10m", "0", "1s"),
-          "alluvium.restore.time-objective", List.of("10s", "1us"),
-          "state.checkpoints.num-retained", List.of("1", "2"),
-          "state.backend.local-recovery", List.of("false", "true"),
-          "dstl.dfs.compression.enabled", List.of("false", "true"),
-          "dstl.dfs.preemptive-persist-threshold", List.of("5 mb", "1 kb"),
-          "dstl.dfs.batch.persist-size-threshold", List.of("10 mb", "1 kb"),
-          "dstl.dfs.upload.retry-policy", List.of("adaptive", "fixed", "none"));
+      Map.ofEntries(
+          entry("state.backend.changelog.enabled", List.of("true", "true", "false")),
+          entry("state.backend.changelog.periodic-materialize.interval", List.of("10m", "10m", "0", "1s")),
+          entry("alluvium.restore.time-objective", List.of("10s", "1us")),
+          entry("alluvium.restore.fallback", List.of("true", "true", "false")),
+          entry("alluvium.materialize.num-threads", List.of("1", "2")),
+          entry("state.checkpoints.num-retained", List.of("1", "2")),
+          entry("state.backend.local-recovery", List.of("false", "true")),
+          entry("dstl.dfs.compression.enabled", List.of("false", "true")),
+          entry("dstl.dfs.preemptive-persist-threshold", List.of("5 mb", "1 kb")),
+          entry("dstl.dfs.batch.persist-size-threshold", List.of("10 mb", "1 kb")),
+          entry("dstl.dfs.upload.retry-policy", List.of("adaptive", "fixed", "none")));
 
   private static int openAtFirst;
 
@@ -71,6 +83,31 @@ final class ScriptsTest {
 
   static Stream<Long> threadSeeds() {
     return Seeds.of(20);
+  }
+
+  /** The step that the seeds use, with each kind of damage. */
+  @ParameterizedTest
+  @ValueSource(strings = {"idle", "value.update v x3\ncheckpoint 3\nconfirm 3"})
+  void damagedNewest_isFallenBackFrom(String more) {
+    Script script =
+        Script.parse(
+            "set alluvium.restore.fallback=true\nset state.checkpoints.num-retained=2\n"
+                + "value.update v x1\ncheckpoint 1\nconfirm 1\n"
+                + "value.update v x2\ncheckpoint 2\nconfirm 2\n"
+                + more
+                + "\ndamage newest\ncheck\n");
+    try (Simulation simulation = new Simulation(new RandomChoices(1));
+        SimulatedDeployment deployment =
+            new SimulatedDeployment(
+                simulation,
+                new MapBlobStore(),
+                SimulatedBlobStore.Network.RELIABLE,
+                directory,
+                new FaultPlan())) {
+      ScriptRunner runner = new ScriptRunner(deployment, script, 8);
+      deployment.run(runner::run);
+      assertThat(runner.fallbacks()).isPositive();
+    }
   }
 
   @ParameterizedTest

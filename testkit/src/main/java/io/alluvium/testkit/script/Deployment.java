@@ -34,8 +34,14 @@ public interface Deployment extends AutoCloseable {
   /** No rules any more. */
   void heal();
 
-  /** Names of the data blobs in the store. */
-  List<String> dataBlobs();
+  /** Names of the blobs in the store that start with {@code prefix}. */
+  List<String> blobs(String prefix);
+
+  /** Takes a blob out of the store behind everybody's back. */
+  void lose(String blob);
+
+  /** Inverts a bit of a stored blob behind everybody's back. */
+  void flip(String blob);
 
   @Override
   void close();

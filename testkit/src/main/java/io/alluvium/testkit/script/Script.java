@@ -16,6 +16,7 @@ import java.util.List;
  *   timer.register t n1 100 | timer.delete t n1 100 | timer.poll t
  *   checkpoint 4 | confirm 4 | abort 4 | materialize | gc | idle | sleep 3s
  *   kill | restore into 3 subtasks
+ *   damage newest                            kills the job; if it may fall back, it has to
  *   fail after put data/* #2                 any rule of FaultRule
  *   heal                                     no rules any more
  *   check                                    everything readable must equal the model

@@ -120,6 +120,9 @@ public final class ScriptGenerator {
     if (random.nextBoolean()) {
       lines.add(matrix.change(random));
     }
+    if (random.nextInt(3) == 0) {
+      lines.add("damage newest");
+    }
     lines.add("restore into " + (1 + random.nextInt(3)) + " subtasks");
     pending.clear();
   }

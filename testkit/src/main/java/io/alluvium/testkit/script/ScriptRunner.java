@@ -21,6 +21,7 @@ import io.alluvium.testkit.model.Texts;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -36,6 +37,7 @@ import org.jspecify.annotations.Nullable;
 public final class ScriptRunner {
 
   private static final String JOB = "scripted";
+  private static final String FALLBACK = "alluvium.restore.fallback";
   private static final int RESTORE_ATTEMPTS = 4;
   private static final int INSISTENT_ATTEMPTS = 20;
 
@@ -60,7 +62,12 @@ public final class ScriptRunner {
   private @Nullable Running running;
   private int parallelism = 1;
   private long lastId;
+
+  /** Whether the newest checkpoint in the store is damaged, so that only a fallback helps. */
+  private boolean newestDamaged;
+
   private String key = "k0";
+  private int fallbacks;
 
   public ScriptRunner(Deployment deployment, Script script, int maxParallelism) {
     this.deployment = deployment;
@@ -69,6 +76,7 @@ public final class ScriptRunner {
     this.keyGroups = new KeyGroups<>(Texts.INSTANCE, maxParallelism);
     this.model = new ModelJob<>(Texts.INSTANCE, maxParallelism);
     settings.put("state.checkpoints.dir", "memory:");
+    settings.put(FALLBACK, "false");
   }
 
   /**
@@ -92,6 +100,11 @@ public final class ScriptRunner {
     }
   }
 
+  /** How many restores did not give the newest checkpoint, because it was damaged. */
+  public int fallbacks() {
+    return fallbacks;
+  }
+
   private void step(String line) {
     String[] words = line.split(" +");
     deployment.pause(line);
@@ -111,6 +124,7 @@ public final class ScriptRunner {
       case "kill" -> kill();
       case "restore" -> restore(Integer.parseInt(words[2]));
       case "check" -> check();
+      case "damage" -> damageNewest();
       case "heal" -> deployment.heal();
       case "fail", "throttle", "delay", "short", "flip", "truncate" ->
           deployment.fault(FaultRule.parse(line).toString());
@@ -193,6 +207,7 @@ public final class ScriptRunner {
       kill();
       return;
     }
+    newestDamaged &= !commit.written();
     if (commit.written()) {
       same("id of the stored checkpoint", id, commit.checkpoint().id());
     }
@@ -239,6 +254,49 @@ public final class ScriptRunner {
     pending.clear();
   }
 
+  /**
+   * Kills the job and damages its newest checkpoint: its manifest, or a blob that no other needs.
+   * Does nothing where the next start could not fall back to the checkpoint before.
+   */
+  private void damageNewest() {
+    if (newestDamaged || !Boolean.parseBoolean(settings.get(FALLBACK))) {
+      return;
+    }
+    Running job = up();
+    List<Checkpoint> sound = new ArrayList<>();
+    onStore(
+        () ->
+            job.process.inspector().list().stream()
+                .flatMap(entry -> entry.checkpoint().stream())
+                .forEach(sound::add));
+    kill();
+    if (sound.size() < 2) {
+      return;
+    }
+    Checkpoint newest = sound.get(sound.size() - 1);
+    Checkpoint older = sound.get(sound.size() - 2);
+    Set<String> needed = new TreeSet<>();
+    addBlobs(older, needed);
+    Set<String> stored = new TreeSet<>(deployment.blobs(""));
+    // The manifest of the older one may be on its way out, or gone by now.
+    if (!stored.containsAll(needed) || !stored.contains(slotOf(older))) {
+      return;
+    }
+    Set<String> own = new TreeSet<>();
+    addBlobs(newest, own);
+    own.removeAll(needed);
+    if (own.isEmpty() || newest.id() % 2 == 0) {
+      deployment.flip(slotOf(newest));
+    } else {
+      deployment.lose(own.iterator().next());
+    }
+    newestDamaged = true;
+  }
+
+  private static String slotOf(Checkpoint checkpoint) {
+    return String.format(Locale.ROOT, "slots/%016x", checkpoint.slot());
+  }
+
   private void restore(int newParallelism) {
     parallelism = newParallelism;
     stop();
@@ -273,7 +331,12 @@ public final class ScriptRunner {
   }
 
   private Running startOnce() {
-    StateBackend process = deployment.start(settings);
+    Map<String, String> all = new HashMap<>(settings);
+    if (newestDamaged) {
+      // Whatever the script sets meanwhile, until there is a newer checkpoint.
+      all.put(FALLBACK, "true");
+    }
+    StateBackend process = deployment.start(all);
     Optional<Checkpoint> checkpoint = process.catalog().takeOver(JOB);
     while (true) {
       try {
@@ -316,6 +379,7 @@ public final class ScriptRunner {
   private void goBack(long stored, RestoreMode mode) {
     long id = standsFor.getOrDefault(stored, stored);
     if (mode == RestoreMode.DETACHED) {
+      fallbacks++;
       model.fallBack(id);
     } else {
       model.restore(id);
@@ -422,7 +486,7 @@ public final class ScriptRunner {
     for (CheckpointInspector.Entry entry : job.process.inspector().list()) {
       entry.checkpoint().ifPresent(checkpoint -> addBlobs(checkpoint, named));
     }
-    Set<String> stored = new TreeSet<>(deployment.dataBlobs());
+    Set<String> stored = new TreeSet<>(deployment.blobs(BlobName.PREFIX));
     same("blobs in the store after garbage collection", named, stored);
   }
 

@@ -2,9 +2,9 @@ package io.alluvium.testkit.script;
 
 import io.alluvium.Components;
 import io.alluvium.StateBackend;
+import io.alluvium.config.CoreOptions;
 import io.alluvium.config.Durations;
 import io.alluvium.spi.BlobInfo;
-import io.alluvium.spi.BlobName;
 import io.alluvium.spi.Metrics;
 import io.alluvium.testkit.blob.FaultPlan;
 import io.alluvium.testkit.blob.FaultyBlobStore;
@@ -75,6 +75,10 @@ public final class SimulatedDeployment implements Deployment {
         new FaultyBlobStore(process.store(blobs, network), process.execution()::sleep, faults);
     current = process;
     Map<String, String> all = new HashMap<>(settings);
+    process
+        .execution()
+        .materializeAtOnce(
+            Integer.parseInt(all.getOrDefault(CoreOptions.MATERIALIZE_THREADS.key(), "1")));
     interval = Durations.parse(all.computeIfAbsent(INTERVAL_KEY, key -> "10m"));
     all.put("state.backend.rocksdb.localdir", directory.resolve("P" + started).toString());
     StateBackend opened =
@@ -130,8 +134,18 @@ public final class SimulatedDeployment implements Deployment {
   }
 
   @Override
-  public List<String> dataBlobs() {
-    return blobs.list(BlobName.PREFIX).stream().map(BlobInfo::name).toList();
+  public List<String> blobs(String prefix) {
+    return blobs.list(prefix).stream().map(BlobInfo::name).toList();
+  }
+
+  @Override
+  public void lose(String blob) {
+    blobs.delete(List.of(blob));
+  }
+
+  @Override
+  public void flip(String blob) {
+    blobs.flip(blob, (int) blobs.size(blob).orElseThrow() / 2, 3);
   }
 
   @Override

@@ -3,12 +3,11 @@ package io.alluvium.testkit.script;
 import io.alluvium.Components;
 import io.alluvium.StateBackend;
 import io.alluvium.spi.BlobInfo;
-import io.alluvium.spi.BlobName;
-import io.alluvium.spi.BlobStore;
 import io.alluvium.spi.Metrics;
 import io.alluvium.testkit.ThreadExecution;
 import io.alluvium.testkit.blob.FaultPlan;
 import io.alluvium.testkit.blob.FaultyBlobStore;
+import io.alluvium.testkit.blob.MapBlobStore;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -31,7 +30,7 @@ public final class ThreadedDeployment implements Deployment {
   /** Real time is dear: pauses and delays of a script take no longer than this. */
   private static final Duration MAX_SLEEP = Duration.ofMillis(100);
 
-  private final BlobStore blobs;
+  private final MapBlobStore blobs;
   private final Path directory;
   private final Random random;
   private final FaultPlan faults = new FaultPlan();
@@ -44,7 +43,7 @@ public final class ThreadedDeployment implements Deployment {
    * @param blobs what survives every process; closed by the caller
    * @param directory for local files
    */
-  public ThreadedDeployment(BlobStore blobs, Path directory, long seed) {
+  public ThreadedDeployment(MapBlobStore blobs, Path directory, long seed) {
     this.blobs = blobs;
     this.directory = directory;
     this.random = new Random(seed);
@@ -109,8 +108,18 @@ public final class ThreadedDeployment implements Deployment {
   }
 
   @Override
-  public List<String> dataBlobs() {
-    return blobs.list(BlobName.PREFIX).stream().map(BlobInfo::name).toList();
+  public List<String> blobs(String prefix) {
+    return blobs.list(prefix).stream().map(BlobInfo::name).toList();
+  }
+
+  @Override
+  public void lose(String blob) {
+    blobs.delete(List.of(blob));
+  }
+
+  @Override
+  public void flip(String blob) {
+    blobs.flip(blob, (int) blobs.size(blob).orElseThrow() / 2, 3);
   }
 
   @Override

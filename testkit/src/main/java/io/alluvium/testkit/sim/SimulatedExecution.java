@@ -56,6 +56,11 @@ public final class SimulatedExecution implements Execution {
     return materializations;
   }
 
+  /** How many materializations may run at once, from now on. */
+  public void materializeAtOnce(int count) {
+    materializations.threads = count;
+  }
+
   @Override
   public Scheduled schedule(Duration delay, Runnable task) {
     if (closed) {
@@ -101,7 +106,7 @@ public final class SimulatedExecution implements Execution {
   /** At most so many tasks at once, started in the order in which they came. */
   private final class Pool implements Executor {
     private final String name;
-    private final int threads;
+    private int threads;
     private final Deque<Runnable> queue = new ArrayDeque<>();
     private int busy;
 

@@ -175,8 +175,18 @@ final class PlainDeployment implements Deployment {
   public void heal() {}
 
   @Override
-  public List<String> dataBlobs() {
+  public List<String> blobs(String prefix) {
     return List.of();
+  }
+
+  @Override
+  public void lose(String blob) {
+    throw new UnsupportedOperationException(blob);
+  }
+
+  @Override
+  public void flip(String blob) {
+    throw new UnsupportedOperationException(blob);
   }
 
   @Override
