@@ -43,7 +43,7 @@ sealed interface SlotRecord {
       List<Long> givenUp)
       implements SlotRecord {
 
-    Manifest {
+    public Manifest {
       givenUp = List.copyOf(givenUp);
     }
 

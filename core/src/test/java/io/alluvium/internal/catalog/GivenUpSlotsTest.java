@@ -51,7 +51,9 @@ class GivenUpSlotsTest {
     assertThat(problems()).isEmpty();
     assertThat(names()).as("it may be what fences an owner").contains(SlotNames.of(2));
     damage(1);
-    assertThat(problems()).as("damage that nobody has decided about").containsExactly(SlotNames.of(1));
+    assertThat(problems())
+        .as("damage that nobody has decided about")
+        .containsExactly(SlotNames.of(1));
   }
 
   @Test
