@@ -44,7 +44,7 @@ final class CommandLineTest {
         Cli.args(good, "--checkpoint-interval", "0s"));
     assertUsage(
         "--parallelism 0 must lie within 1 and 32768", Cli.args(good, "--parallelism", "0"));
-    assertUsage("'two' is not an int", Cli.args(good, "--parallelism", "two"));
+    assertUsage("'two' is not a whole number", Cli.args(good, "--parallelism", "two"));
     assertUsage("--on-bad-record", Cli.args(good, "--on-bad-record", "panic"));
     assertUsage("unknown option 'colour' in --set", Cli.args(good, "--set", "colour=red"));
     assertUsage("Missing required option: '--output=DIR'", "run", "wordcount", "--input", "x");

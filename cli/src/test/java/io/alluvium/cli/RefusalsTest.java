@@ -93,16 +93,13 @@ final class RefusalsTest {
   }
 
   @Test
-  void numbers_thatAreNone_areUsage() {
+  void ids_thatAreNoNumbers_areUsage() {
     for (String verb : List.of("verify", "show")) {
       Cli.Result result = Cli.run("checkpoints", verb, "x", "--dir", dir.toString());
       assertThat(result.status()).isEqualTo(2);
       assertThat(result.err())
           .contains("'x' is not the id of a checkpoint; 'alluvium checkpoints list' shows those");
     }
-    Cli.Result result = Cli.run(Cli.args(command, "--parallelism", "two"));
-    assertThat(result.status()).isEqualTo(2);
-    assertThat(result.err()).contains("'--parallelism'", "'two' is not a whole number");
   }
 
   @Test
@@ -274,7 +271,7 @@ final class RefusalsTest {
     for (Path blob : blobs) {
       byte[] sound = Files.readAllBytes(blob);
       String name = store.relativize(blob).toString();
-      // Of all slots a restore reads only the newest manifest.
+      // Of all slots a restore reads only the newest manifest, of a segment only the blocks.
       boolean needed = blob.equals(manifest) || !name.startsWith("slots/");
       byte[] shorter = java.util.Arrays.copyOf(sound, sound.length - 1);
       byte[] flipped = sound.clone();
@@ -286,8 +283,9 @@ final class RefusalsTest {
         assertThat(verify.out()).contains(name);
         assertThat(verify.err()).doesNotContain("\tat ");
         Cli.Result run = Cli.run(command);
-        assertThat(run.status()).as("%s: %s", name, run).isEqualTo(needed ? 1 : 0);
-        if (needed) {
+        boolean read = needed && (damaged == flipped || !name.endsWith(".log"));
+        assertThat(run.status()).as("%s: %s", name, run).isEqualTo(read ? 1 : 0);
+        if (read) {
           assertThat(run.sentence()).contains("blob '" + name + "'", "or start over with --fresh");
         }
         Files.write(blob, sound);

@@ -39,7 +39,9 @@ final class ScriptsTest {
   private static final Map<String, List<String>> COMMON =
       Map.ofEntries(
           entry("state.backend.changelog.enabled", List.of("true", "true", "false")),
-          entry("state.backend.changelog.periodic-materialize.interval", List.of("10m", "10m", "0", "1s")),
+          entry(
+              "state.backend.changelog.periodic-materialize.interval",
+              List.of("10m", "10m", "0", "1s")),
           entry("alluvium.restore.time-objective", List.of("10s", "1us")),
           entry("alluvium.restore.fallback", List.of("true", "true", "false")),
           entry("alluvium.materialize.num-threads", List.of("1", "2")),
