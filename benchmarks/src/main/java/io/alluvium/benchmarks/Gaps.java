@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
@@ -19,16 +20,19 @@ import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import javax.management.NotificationEmitter;
 import javax.management.openmbean.CompositeData;
 import org.HdrHistogram.Histogram;
 
 /**
- * Does the task pause? A full-speed read-modify-write loop over a large state, a checkpoint every
- * second, with background materializations and without, in turn in one run. Prints the sync part of
- * the checkpoints, the gaps between two records and the pauses of the garbage collector, for both.
+ * Does the task pause? A read-modify-write loop over a large state, full-speed or paced, with
+ * checkpoints, with background materializations and without, in turn in one run. Prints the sync
+ * part of the checkpoints (elapsed, and what of it was spent on a processor), the gaps between two
+ * records and the pauses of the garbage collector, for both.
  *
- * <p>Arguments: megabytes of state, seconds of each turn, turns of each kind.
+ * <p>Arguments: megabytes of state, seconds of each turn, turns of each kind, milliseconds between
+ * checkpoints, records per second (0: as many as go).
  */
 public final class Gaps {
 
@@ -38,20 +42,27 @@ public final class Gaps {
   private static final class Measured {
     private final Histogram gapNanos = new Histogram(3);
     private final Histogram syncNanos = new Histogram(3);
+    private final Histogram syncCpuNanos = new Histogram(3);
     private long materializations;
     private long records;
     private long overFiveMillis;
     private long longestGcMillis;
   }
 
+  private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
+
   private final PrintStream out = System.out;
   private final int keys;
   private final int seconds;
+  private final long checkpointNanos;
+  private final long nanosPerRecord;
   private final AtomicLong longestGcMillis = new AtomicLong();
 
-  private Gaps(int megabytes, int seconds) {
+  private Gaps(int megabytes, int seconds, int checkpointMillis, int recordsPerSecond) {
     this.keys = (int) ((long) megabytes * (1 << 20) / VALUE_BYTES);
     this.seconds = seconds;
+    this.checkpointNanos = checkpointMillis * 1_000_000L;
+    this.nanosPerRecord = recordsPerSecond == 0 ? 0 : 1_000_000_000L / recordsPerSecond;
     for (GarbageCollectorMXBean collector : ManagementFactory.getGarbageCollectorMXBeans()) {
       ((NotificationEmitter) collector)
           .addNotificationListener(
@@ -67,11 +78,18 @@ public final class Gaps {
   }
 
   public static void main(String[] args) throws IOException {
-    if (args.length != 3) {
-      System.out.println("usage: Gaps MEGABYTES_OF_STATE SECONDS_OF_A_TURN TURNS");
+    if (args.length != 5) {
+      System.out.println(
+          "usage: Gaps MEGABYTES_OF_STATE SECONDS_OF_A_TURN TURNS"
+              + " MILLISECONDS_BETWEEN_CHECKPOINTS RECORDS_PER_SECOND");
       System.exit(2);
     }
-    Gaps gaps = new Gaps(Integer.parseInt(args[0]), Integer.parseInt(args[1]));
+    Gaps gaps =
+        new Gaps(
+            Integer.parseInt(args[0]),
+            Integer.parseInt(args[1]),
+            Integer.parseInt(args[3]),
+            Integer.parseInt(args[4]));
     Measured off = new Measured();
     Measured on = new Measured();
     for (int turn = 0; turn < Integer.parseInt(args[2]); turn++) {
@@ -120,6 +138,7 @@ public final class Gaps {
     SplittableRandom random = new SplittableRandom(3);
     long end = System.nanoTime() + seconds * 1_000_000_000L;
     long nextCheckpoint = System.nanoTime();
+    long nextRecord = nextCheckpoint;
     long id = 0;
     CompletableFuture<Void> pending = CompletableFuture.completedFuture(null);
     long before = System.nanoTime();
@@ -131,20 +150,33 @@ public final class Gaps {
         state.update(value);
       }
       if (before > nextCheckpoint && pending.isDone()) {
-        nextCheckpoint = before + 1_000_000_000L;
+        nextCheckpoint = before + checkpointNanos;
         long checkpointId = ++id;
+        long startCpu = THREADS.getCurrentThreadCpuTime();
         long start = System.nanoTime();
         CompletableFuture<CheckpointHandle> handle = keyed.checkpoint(checkpointId);
-        into.syncNanos.recordValue(System.nanoTime() - start);
+        if (checkpointId > 1) { // the first one loads classes
+          into.syncNanos.recordValue(System.nanoTime() - start);
+          into.syncCpuNanos.recordValue(THREADS.getCurrentThreadCpuTime() - startCpu);
+        }
         pending = handle.thenAcceptAsync(done -> commit(backend, keyed, done));
       }
       long now = System.nanoTime();
       into.gapNanos.recordValue(now - before);
       into.overFiveMillis += now - before > 5_000_000 ? 1 : 0;
       into.records++;
-      before = now;
+      before = nanosPerRecord == 0 ? now : pace(nextRecord += nanosPerRecord);
     }
     pending.join();
+  }
+
+  /** Sleeps when the loop is more than a millisecond ahead; a pause of its own is not a gap. */
+  private static long pace(long nextRecord) {
+    long ahead = nextRecord - System.nanoTime();
+    if (ahead > 1_000_000) {
+      LockSupport.parkNanos(ahead);
+    }
+    return System.nanoTime();
   }
 
   private static void commit(
@@ -160,7 +192,7 @@ public final class Gaps {
         Locale.ROOT,
         "%s: %,d records, %d materializations; gaps between records us: P50 %.1f P99 %.1f P99.9 %.1f"
             + " P99.99 %.1f max %.0f, %d over 5 ms; sync part of %d checkpoints us: P50 %.0f P99 %.0f"
-            + " P99.9 %.0f max %.0f; longest GC pause %d ms%n",
+            + " P99.9 %.0f max %.0f, on a processor P50 %.0f P99.9 %.0f; longest GC pause %d ms%n",
         name,
         measured.records,
         measured.materializations,
@@ -175,6 +207,8 @@ public final class Gaps {
         sync.getValueAtPercentile(99) / 1e3,
         sync.getValueAtPercentile(99.9) / 1e3,
         sync.getMaxValue() / 1e3,
+        measured.syncCpuNanos.getValueAtPercentile(50) / 1e3,
+        measured.syncCpuNanos.getValueAtPercentile(99.9) / 1e3,
         measured.longestGcMillis);
   }
 }

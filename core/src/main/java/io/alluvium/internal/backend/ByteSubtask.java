@@ -76,8 +76,11 @@ final class ByteSubtask implements ByteBackend {
   }
 
   /*
-   * A checkpoint in three steps. Sync part, on the task thread: seal, note the end, bind a base. Then, in the background,
+   * A checkpoint in three steps. Sync part, on the task thread: note the end, bind a base, seal. Then, in the background,
    * the log up to the end becomes durable; nothing else is waited for. At last the handle names base and tail.
+   *
+   * Sealing comes last, because it wakes the threads of the upload: a thread that wakes on a busy machine takes over the
+   * processor of the one that woke it, and the sync part would wait for it.
    *
    * Without a changelog, or where no base may be named (a detached restore), the table is cut on the task thread and the
    * checkpoint waits for its files.
@@ -187,9 +190,12 @@ final class ByteSubtask implements ByteBackend {
     parts.pending.checkId(checkpointId);
     long start = context.metrics.nanoTime();
     parts.table.advance();
-    long end = parts.changelog.seal();
+    long end = parts.changelog.nextSqn();
     Triggered triggered = trigger.apply(end);
     long position = triggered.position();
+    if (context.replaysTooLong.test(parts.changelog.bytesSince(position))) {
+      parts.materializer.runSoon();
+    }
     CompletableFuture<List<BlockRef>> tail = parts.changelog.persist(position);
     CompletableFuture<CheckpointHandle> done =
         tail.thenCombine(
@@ -197,9 +203,6 @@ final class ByteSubtask implements ByteBackend {
                 (blocks, onto) -> handle(checkpointId, end, onto, blocks, formats))
             .whenComplete((handle, failure) -> settle(checkpointId, handle, failure));
     context.metrics.synced(start);
-    if (context.replaysTooLong.test(parts.changelog.bytesSince(position))) {
-      parts.materializer.runSoon();
-    }
     return done;
   }
 
