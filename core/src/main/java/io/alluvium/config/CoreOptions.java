@@ -129,6 +129,25 @@ public final class CoreOptions {
           "How long a checkpoint's manifest, or a takeover, is tried again while the blob store does not answer. Its"
               + " outcome is unknown until then; afterwards the job must stop and be started again.");
 
+  public static final Option<Integer> HEDGE_PERCENT =
+      Option.integer(
+          "alluvium.hedge.max-percent",
+          3,
+          0,
+          100,
+          "How many second requests may be made beside slow puts to object storage, per hundred. One is made, with the"
+              + " same bytes under the same name, when a put takes longer than 98 of the last 100 of its size, and at"
+              + " least twice the median; the first to finish wins and the other is cancelled. 0: none.");
+
+  public static final Option<String> FENCING =
+      Option.choice(
+          "alluvium.fencing",
+          "put-if-absent",
+          List.of("put-if-absent", "none"),
+          "How the processes of a job are kept apart. put-if-absent: by slots that the store gives to one writer only;"
+              + " every takeover checks that it does. none: for stores that cannot; you see to it that never two"
+              + " processes run the same job, or checkpoints are lost.");
+
   public static final List<Option<?>> ALL =
       List.of(
           TABLE,
@@ -144,6 +163,8 @@ public final class CoreOptions {
           LOCAL_DIRECTORIES,
           CHECKPOINT_DIRECTORY,
           COMMIT_TIMEOUT,
+          FENCING,
+          HEDGE_PERCENT,
           CHANGELOG_DIRECTORY,
           UPLOAD_THREADS,
           RETAINED_CHECKPOINTS);

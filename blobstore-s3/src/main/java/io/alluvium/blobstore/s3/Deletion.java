@@ -87,7 +87,8 @@ final class Deletion {
     List<MultipartUpload> old = new ArrayList<>();
     boolean some = findUploads(location.keyPrefix(), olderThan, old);
     // MinIO takes the prefix for a whole key and finds nothing; without one it lists them all.
-    if (!some && !location.keyPrefix().isEmpty()) {
+    boolean aws = connection.settings().service().endpoint().isEmpty();
+    if (!some && !aws && !location.keyPrefix().isEmpty()) {
       boolean unused = findUploads("", olderThan, old);
     }
     old.stream()

@@ -71,6 +71,19 @@ final class S3Errors {
         inner);
   }
 
+  /** The server does not know If-None-Match. */
+  StateBackendException noConditionalPut(Throwable failure) {
+    return StateBackendException.of(
+        Kind.INVALID,
+        "the server at "
+            + settings.endpointText()
+            + " cannot store a blob only if it is absent (If-None-Match), so that two processes could own the job in '"
+            + settings.location().uri()
+            + "' at once; use a newer version of that server, or set alluvium.fencing=none and see to it that never"
+            + " two processes run the job",
+        failure);
+  }
+
   private record Reason(Kind kind, String sentence) {}
 
   private static Reason invalid(String sentence) {

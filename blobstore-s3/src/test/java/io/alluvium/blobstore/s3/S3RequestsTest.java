@@ -14,6 +14,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
@@ -128,6 +129,44 @@ class S3RequestsTest {
         BlobStore store = server.store(Map.of())) {
       expect(Kind.UNAVAILABLE, () -> store.read("data/a", 4, 4), "data/a", "bytes 0-3/10");
     }
+  }
+
+  @Test
+  void read_bytesThatDoNotFitTheirChecksum_areRefused() throws IOException {
+    Map<String, String> headers =
+        Map.of("Content-Range", "bytes 0-8/9", "x-amz-checksum-crc32c", "4waSgw==");
+    try (ScriptedServer server =
+            new ScriptedServer(
+                new Answer(206, headers, "123456789"), new Answer(206, headers, "123456780"));
+        BlobStore store = server.store(Map.of())) {
+      assertThat(store.read("data/a", 0, 9)).asString(UTF_8).isEqualTo("123456789");
+      assertThat(server.requests().get(0).headers())
+          .containsEntry("x-amz-checksum-mode", "ENABLED");
+      expect(Kind.UNAVAILABLE, () -> store.read("data/a", 0, 9), "data/a", "checksum");
+    }
+  }
+
+  @Test
+  void deleteLeftovers_serverThatListsNoPrefixes_asksForAllAndTakesItsOwn() throws IOException {
+    try (ScriptedServer server =
+            new ScriptedServer(
+                uploads(), uploads("other/data/a", "job/data/a"), new Answer(204, Map.of(), ""));
+        BlobStore store = server.store(Map.of())) {
+      store.deleteLeftovers(Duration.ZERO);
+      assertThat(server.methods()).containsExactly("GET", "GET", "DELETE");
+      assertThat(server.requests().get(0).uri()).contains("prefix=job%2F");
+      assertThat(server.requests().get(1).uri()).doesNotContain("job");
+      assertThat(server.requests().get(2).uri()).contains("/bucket/job/data/a", "uploadId=id");
+    }
+  }
+
+  private static Answer uploads(String... keys) {
+    StringBuilder body = new StringBuilder("<ListMultipartUploadsResult>");
+    for (String key : keys) {
+      body.append("<Upload><Key>").append(key).append("</Key><UploadId>id</UploadId>");
+      body.append("<Initiated>2026-01-01T00:00:00.000Z</Initiated></Upload>");
+    }
+    return Answer.ok(body.append("</ListMultipartUploadsResult>").toString());
   }
 
   @Test

@@ -11,16 +11,32 @@ import org.jspecify.annotations.Nullable;
  * @param retained checkpoints to keep, at least 1
  * @param fallback whether a restore may use an older checkpoint than the newest
  * @param commitTimeout how long a call is tried again while the store is unavailable
+ * @param fencing what the store is relied on for
  * @param libraryVersion stored in every slot
  */
 public record CatalogSettings(
-    int retained, boolean fallback, Duration commitTimeout, String libraryVersion) {
+    int retained,
+    boolean fallback,
+    Duration commitTimeout,
+    Fencing fencing,
+    String libraryVersion) {
+
+  /** What keeps two processes of one job apart. */
+  public enum Fencing {
+    /** A slot goes to the first who puts into it. */
+    PUT_IF_ABSENT,
+    /** Nothing; the user starts one process only. */
+    NONE
+  }
 
   public static CatalogSettings of(Configuration configuration) {
     return new CatalogSettings(
         configuration.get(CoreOptions.RETAINED_CHECKPOINTS),
         configuration.get(CoreOptions.RESTORE_FALLBACK),
         configuration.get(CoreOptions.COMMIT_TIMEOUT),
+        configuration.get(CoreOptions.FENCING).equals("none")
+            ? Fencing.NONE
+            : Fencing.PUT_IF_ABSENT,
         thisVersion());
   }
 

@@ -9,8 +9,8 @@ import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 
 /**
- * Repeats a call while the store is {@code UNAVAILABLE}, with exponential backoff and jitter, up to
- * a total time. Thread-safe.
+ * Repeats a call while the store is {@code UNAVAILABLE}, with exponential backoff and full jitter,
+ * up to a total time. Thread-safe.
  */
 final class Retrier {
 
@@ -39,7 +39,7 @@ final class Retrier {
           throw e;
         }
       }
-      pause(delayMillis / 2 + random.nextLong(delayMillis / 2 + 1));
+      pause(random.nextLong(delayMillis + 1));
       delayMillis = Math.min(MAX_DELAY_MILLIS, 2 * delayMillis);
     }
   }

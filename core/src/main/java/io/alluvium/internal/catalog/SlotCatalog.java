@@ -70,7 +70,7 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
       RandomGenerator random,
       Metrics metrics,
       CatalogSettings settings) {
-    this.slots = new SlotStore(store);
+    this.slots = new SlotStore(store, settings.fencing());
     this.execution = execution;
     this.random = random;
     this.settings = settings;

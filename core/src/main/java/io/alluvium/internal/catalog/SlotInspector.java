@@ -3,6 +3,7 @@ package io.alluvium.internal.catalog;
 import io.alluvium.CheckpointInspector;
 import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
+import io.alluvium.internal.catalog.CatalogSettings.Fencing;
 import io.alluvium.spi.BlobInfo;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.BlobStore;
@@ -42,7 +43,7 @@ public final class SlotInspector implements CheckpointInspector {
       Execution execution,
       BiFunction<BlobStore, BlobName, ChangelogStorage.Verification> verifySegment) {
     this.store = store;
-    this.slots = new SlotStore(store);
+    this.slots = new SlotStore(store, Fencing.PUT_IF_ABSENT);
     this.execution = execution;
     this.verifySegment = verifySegment;
   }

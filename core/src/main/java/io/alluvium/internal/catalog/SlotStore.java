@@ -2,10 +2,13 @@ package io.alluvium.internal.catalog;
 
 import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
+import io.alluvium.internal.catalog.CatalogSettings.Fencing;
 import io.alluvium.spi.BlobInfo;
 import io.alluvium.spi.BlobStore;
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.List;
 import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -18,9 +21,11 @@ import java.util.TreeMap;
 final class SlotStore {
 
   private final BlobStore store;
+  private final Fencing fencing;
 
-  SlotStore(BlobStore store) {
+  SlotStore(BlobStore store, Fencing fencing) {
     this.store = store;
+    this.fencing = fencing;
   }
 
   String uri() {
@@ -84,7 +89,7 @@ final class SlotStore {
    */
   Optional<SlotRead> put(long slot, byte[] bytes) {
     String name = SlotNames.of(slot);
-    if (store.putIfAbsent(name, bytes)) {
+    if (putIfAbsent(name, bytes)) {
       return Optional.empty();
     }
     OptionalLong size = store.size(name);
@@ -99,6 +104,26 @@ final class SlotStore {
     } catch (StateBackendException e) {
       return Optional.of(unreadable(name, e));
     }
+  }
+
+  private boolean putIfAbsent(String name, byte[] bytes) {
+    if (fencing == Fencing.PUT_IF_ABSENT) {
+      return store.putIfAbsent(name, bytes);
+    }
+    if (store.size(name).isPresent()) {
+      return false;
+    }
+    store.put(name, List.of(ByteBuffer.wrap(bytes)));
+    return true;
+  }
+
+  /**
+   * Whether a slot that is taken cannot be put again, as it must be.
+   *
+   * @param bytes another form of what is in it, so that a store that takes them has spoilt nothing
+   */
+  boolean refuses(long slot, byte[] bytes) {
+    return fencing == Fencing.NONE || !store.putIfAbsent(SlotNames.of(slot), bytes);
   }
 
   void delete(Collection<Long> slots) {

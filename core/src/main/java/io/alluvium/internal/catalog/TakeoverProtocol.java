@@ -22,6 +22,7 @@ final class TakeoverProtocol {
    *      anything, ever.
    *   4. Ours is the greatest: we are the owner. Whoever owned the chain before finds its next slot taken, by us or by a
    *      takeover record that nobody deletes.
+   *   5. All of it rests on puts that are refused when the slot is taken. Ours is, so putting it again must fail.
    */
 
   private static final Logger LOG = LoggerFactory.getLogger(TakeoverProtocol.class);
@@ -65,11 +66,13 @@ final class TakeoverProtocol {
       long greatest = listing.isEmpty() ? 0 : listing.lastKey();
       long slot = greatest + 1;
       Incarnation incarnation = Incarnation.random(random);
-      byte[] bytes = ManifestFormat.encode(record(job, slot, greatest, incarnation));
+      Instant now = Instant.ofEpochMilli(execution.currentTimeMillis());
+      byte[] bytes = ManifestFormat.encode(record(job, slot, greatest, incarnation, now));
       Optional<SlotRead> taken = retrier.call(() -> slots.put(slot, bytes));
       listing = retrier.call(slots::list);
       if (taken.isEmpty() && isGreatest(slot, listing)) {
         index.listed(listing);
+        checkRefused(job, slot, record(job, slot, greatest, incarnation, now.plusMillis(1)));
         return new Ownership.Owner(job, incarnation, slot);
       }
       LOG.info(
@@ -89,15 +92,32 @@ final class TakeoverProtocol {
         new IllegalStateException("takeover lost every race"));
   }
 
-  private SlotRecord record(String job, long slot, long follows, Incarnation incarnation) {
+  /**
+   * Ours is there for good, so that a store which takes it again would take anybody's.
+   *
+   * @param again our record, but not the same bytes: finding those, a store that made two requests
+   *     of one put rightly says that it stored them
+   */
+  private void checkRefused(String job, long slot, SlotRecord again) {
+    byte[] bytes = ManifestFormat.encode(again);
+    if (!retrier.call(() -> slots.refuses(slot, bytes))) {
+      throw StateBackendException.invalid(
+          "'"
+              + slots.uri()
+              + "' stored blob '"
+              + SlotNames.of(slot)
+              + "' a second time although it was to be stored only if absent, so that two processes"
+              + " could own job '"
+              + job
+              + "' at once; use a store that honours such puts (for S3: If-None-Match), or set"
+              + " alluvium.fencing=none and see to it that never two processes run the job");
+    }
+  }
+
+  private SlotRecord record(
+      String job, long slot, long follows, Incarnation incarnation, Instant createdAt) {
     return new SlotRecord.Takeover(
-        new SlotRecord.Header(
-            job,
-            slot,
-            follows,
-            incarnation,
-            libraryVersion,
-            Instant.ofEpochMilli(execution.currentTimeMillis())));
+        new SlotRecord.Header(job, slot, follows, incarnation, libraryVersion, createdAt));
   }
 
   private boolean isGreatest(long slot, NavigableMap<Long, BlobInfo> listing) {

@@ -6,6 +6,7 @@ import io.alluvium.Checkpoint;
 import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
 import io.alluvium.internal.blob.MemoryBlobStore;
+import io.alluvium.internal.catalog.CatalogSettings.Fencing;
 import io.alluvium.spi.BlobInfo;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.Incarnation;
@@ -123,7 +124,7 @@ class ChainRandomTest {
 
     List<Checkpoint> manifests() {
       List<Checkpoint> found = new ArrayList<>();
-      SlotStore slots = new SlotStore(raw);
+      SlotStore slots = new SlotStore(raw, Fencing.PUT_IF_ABSENT);
       slots
           .list()
           .forEach(
@@ -144,7 +145,7 @@ class ChainRandomTest {
 
     void owned(Owner owner) {
       Incarnation incarnation = owner.catalog.incarnation();
-      SlotStore slots = new SlotStore(raw);
+      SlotStore slots = new SlotStore(raw, Fencing.PUT_IF_ABSENT);
       for (Map.Entry<Long, BlobInfo> slot : slots.list().entrySet()) {
         if (slots.read(slot.getKey(), slot.getValue().sizeBytes()) instanceof SlotRead.Found found
             && found.slot() instanceof SlotRecord.Takeover takeover

@@ -38,6 +38,7 @@ final class ControlledStore implements BlobStore {
   private final List<Hook> hooks = new ArrayList<>();
   private final List<Failure> failures = new ArrayList<>();
   private Runnable always = () -> {};
+  private boolean conditional = true;
 
   ControlledStore(MemoryBlobStore.Content content) {
     this.shared = new MemoryBlobStore(content, "memory:test", () -> 1_000_000L);
@@ -70,6 +71,11 @@ final class ControlledStore implements BlobStore {
   /** The next {@code times} matching calls take effect, and the answer is lost. */
   void failAfter(Predicate<Call> when, int times) {
     failures.add(new Failure(when, true, new int[] {times}));
+  }
+
+  /** A store that overwrites what was to be stored only if absent. */
+  void ignoreConditions() {
+    conditional = false;
   }
 
   void heal() {
@@ -121,7 +127,15 @@ final class ControlledStore implements BlobStore {
 
   @Override
   public boolean putIfAbsent(String name, byte[] content) {
-    return call("putIfAbsent", name, () -> shared.putIfAbsent(name, content));
+    return call(
+        "putIfAbsent",
+        name,
+        () -> {
+          if (!conditional) {
+            shared.delete(List.of(name));
+          }
+          return shared.putIfAbsent(name, content);
+        });
   }
 
   @Override

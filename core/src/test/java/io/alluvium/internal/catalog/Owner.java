@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.alluvium.Checkpoint;
 import io.alluvium.CheckpointCatalog.Commit;
 import io.alluvium.internal.blob.MemoryBlobStore;
+import io.alluvium.internal.catalog.CatalogSettings.Fencing;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.Metrics;
 import java.nio.ByteBuffer;
@@ -42,11 +43,13 @@ final class Owner {
   }
 
   static CatalogSettings retain(int checkpoints) {
-    return new CatalogSettings(checkpoints, false, Duration.ofSeconds(60), "test");
+    return new CatalogSettings(
+        checkpoints, false, Duration.ofSeconds(60), Fencing.PUT_IF_ABSENT, "test");
   }
 
   static CatalogSettings fallback(int checkpoints) {
-    return new CatalogSettings(checkpoints, true, Duration.ofSeconds(60), "test");
+    return new CatalogSettings(
+        checkpoints, true, Duration.ofSeconds(60), Fencing.PUT_IF_ABSENT, "test");
   }
 
   /** Takes over and keeps what it restores from alive. */

@@ -10,6 +10,7 @@ import io.alluvium.KeyGroupRange;
 import io.alluvium.RestoreMode;
 import io.alluvium.StateBackendException.Kind;
 import io.alluvium.internal.blob.MemoryBlobStore;
+import io.alluvium.internal.catalog.CatalogSettings.Fencing;
 import io.alluvium.spi.BlobInfo;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.Incarnation;
@@ -98,6 +99,45 @@ class SlotCatalogTest {
 
     assertThat(names()).contains(slot(1), slot(2), slot(3), slot(4));
     assertThat(second.catalog.latest().orElseThrow().slot()).isEqualTo(4);
+  }
+
+  @Test
+  void takeOver_storeOverwrites_isInvalidAndNamesTheOption() {
+    Owner owner = owner();
+    owner.store.ignoreConditions();
+    Expect.failure(
+        Kind.INVALID,
+        owner::takeOver,
+        slot(1),
+        "only if absent",
+        "If-None-Match",
+        "alluvium.fencing=none");
+    // The takeover record was put again, nothing else.
+    assertThat(names()).containsExactly(slot(1));
+  }
+
+  @Test
+  void takeOver_storeOverwritesAndFencingIsNone_worksAndSeesTakenSlots() {
+    CatalogSettings unfenced =
+        new CatalogSettings(1, false, Duration.ofSeconds(60), Fencing.NONE, "test");
+    Owner first = new Owner(content, ++seed, unfenced);
+    first.store.ignoreConditions();
+    first.takeOver();
+    first.commitOne(1);
+    Owner second = new Owner(content, ++seed, unfenced);
+    second.store.ignoreConditions();
+    assertThat(second.takeOver().orElseThrow().id()).isEqualTo(1);
+    // Nobody keeps two processes apart, but who looks sees the other's slot.
+    Expect.failure(Kind.FENCED, () -> first.commitOne(2), "was taken over");
+    assertThat(second.store.calls()).noneMatch(call -> call.op().equals("putIfAbsent"));
+  }
+
+  @Test
+  void takeOver_answersGetLost_stillSeesThatTheStoreRefuses() {
+    Owner owner = owner();
+    owner.store.failAfter(call -> call.is("putIfAbsent", "slots/"), 3);
+    assertThat(owner.takeOver()).isEmpty();
+    assertThat(names()).containsExactly(slot(1));
   }
 
   @Test

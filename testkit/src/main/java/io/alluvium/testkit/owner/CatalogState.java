@@ -5,6 +5,7 @@ import io.alluvium.CheckpointCatalog;
 import io.alluvium.CheckpointHandle;
 import io.alluvium.KeyGroupRange;
 import io.alluvium.internal.catalog.CatalogSettings;
+import io.alluvium.internal.catalog.LiveRegistration;
 import io.alluvium.internal.catalog.SlotCatalog;
 import io.alluvium.serializer.SerializerSnapshot;
 import io.alluvium.spi.BlobName;
@@ -33,6 +34,7 @@ public final class CatalogState implements OwnedState {
   private final SlotCatalog catalog;
   private final List<BlobName> needed = new ArrayList<>();
   private final TreeMap<Long, List<BlobName>> pending = new TreeMap<>();
+  private LiveRegistration registration = () -> {};
   private long applied;
 
   public CatalogState(
@@ -54,7 +56,7 @@ public final class CatalogState implements OwnedState {
           applied = restored.handles().get(0).end();
           needed.forEach(blob -> store.read(blob.toString(), 0, 1));
         });
-    AutoCloseable unused = catalog.registerLive(this::live);
+    registration = catalog.registerLive(this::live);
   }
 
   private Set<BlobName> live() {
@@ -112,6 +114,7 @@ public final class CatalogState implements OwnedState {
 
   @Override
   public void close() {
+    registration.close();
     needed.clear();
     pending.clear();
   }
