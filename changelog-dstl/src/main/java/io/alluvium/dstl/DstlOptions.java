@@ -85,9 +85,9 @@ final class DstlOptions {
           "500ms",
           MILLISECOND,
           HOUR,
-          "Pause before a segment is attempted again. With the policies adaptive and none it"
-              + " doubles with each failure up to 10 s (or this value, when it is greater) and is"
-              + " shortened by up to a half at random.");
+          "Pause before a segment is attempted again. With the policies adaptive and none it is any"
+              + " part of this, at random, which doubles with each failure up to 10 s (or this"
+              + " value, when it is greater).");
 
   static final Option<String> RETRY_POLICY =
       Option.choice(

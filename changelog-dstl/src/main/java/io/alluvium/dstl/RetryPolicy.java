@@ -27,7 +27,8 @@ record RetryPolicy(Kind kind, int maxAttempts, Duration nextAttemptDelay, Durati
   }
 
   /**
-   * The pause after a failure.
+   * The pause after a failure: unless it is fixed, any part of a length that doubles (full jitter),
+   * so that many who failed together do not come back together.
    *
    * @param failures how many there were, at least 1
    */
@@ -38,7 +39,7 @@ record RetryPolicy(Kind kind, int maxAttempts, Duration nextAttemptDelay, Durati
     long base = nextAttemptDelay.toMillis();
     long longest = Math.max(base, MAX_DELAY_MILLIS);
     long millis = Math.min(longest, base << Math.min(failures - 1, MAX_DOUBLINGS));
-    return Duration.ofMillis(millis - (long) (random.nextDouble() * millis / 2));
+    return Duration.ofMillis(1 + (long) (random.nextDouble() * millis));
   }
 
   /**

@@ -34,7 +34,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  */
 final class WholeOwnersTest {
 
-  private static final Network LOSSY = new Network(0.01, 0.03, 0.03);
+  private static final Network LOSSY = new Network(0.01, 0.03, 0.03, 0.03, 0.01);
 
   @TempDir(factory = MemoryDirectories.class)
   private Path directory;

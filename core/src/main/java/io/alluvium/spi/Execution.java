@@ -44,6 +44,11 @@ public interface Execution extends AutoCloseable {
   /** Threads for materializations; at most k run at once. */
   Executor materializations();
 
+  /** Threads for second requests beside slow ones; such a request waits for nothing else. */
+  default Executor hedges() {
+    return uploads();
+  }
+
   /**
    * Runs a short task on the scheduler's thread after a delay; it must not block or run user code.
    */

@@ -3,7 +3,8 @@ package io.alluvium.blobstore.s3;
 import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
 import io.alluvium.spi.BlobInfo;
-import io.alluvium.spi.BlobStore;
+import io.alluvium.spi.RemoteBlobStore;
+import io.alluvium.spi.RequestListener;
 import io.alluvium.spi.StoreNames;
 import java.io.IOException;
 import java.io.InputStream;
@@ -15,6 +16,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
 import software.amazon.awssdk.core.async.AsyncRequestBody;
@@ -28,12 +30,14 @@ import software.amazon.awssdk.services.s3.model.S3Object;
  * Blobs as objects below a prefix of a bucket. Thread-safe; several processes may use the same
  * prefix.
  */
-final class S3BlobStore implements BlobStore {
+final class S3BlobStore implements RemoteBlobStore {
 
   /*
    * Every put carries the CRC32C of its bytes, computed before the request is made. A request that was given up may go on
    * sending from buffers that meanwhile hold something else; the store then refuses what it gets, instead of storing it
    * under the checksum of the wrong bytes.
+   *
+   * A put that is given up closes its connection, so that the store gets either all of it or not enough.
    *
    * An object becomes visible as a whole, so that a put needs no second step. A conditional put is attempted once; that
    * it lost the race against another one that was still running (409) is an outcome, after which it is made again.
@@ -59,7 +63,7 @@ final class S3BlobStore implements BlobStore {
   }
 
   @Override
-  public void put(String name, List<ByteBuffer> content) {
+  public void put(String name, List<ByteBuffer> content, CompletableFuture<?> givenUp) {
     check(name);
     ByteBuffer[] parts = content.stream().map(ByteBuffer::duplicate).toArray(ByteBuffer[]::new);
     long size = 0;
@@ -69,11 +73,21 @@ final class S3BlobStore implements BlobStore {
     put(
         name,
         request(name, size, Checksums.of(content)).build(),
-        AsyncRequestBody.fromRemainingByteBuffersUnsafe(parts));
+        AsyncRequestBody.fromRemainingByteBuffersUnsafe(parts),
+        givenUp);
   }
 
-  private void put(String name, PutObjectRequest request, AsyncRequestBody body) {
-    var unused = connection.await(connection.repeating().putObject(request, body), storing(name));
+  private void put(
+      String name, PutObjectRequest request, AsyncRequestBody body, CompletableFuture<?> givenUp) {
+    var unused =
+        connection.await(
+            until(givenUp, connection.repeating().putObject(request, body)), storing(name));
+  }
+
+  private static <T> CompletableFuture<T> until(
+      CompletableFuture<?> givenUp, CompletableFuture<T> request) {
+    var unused = givenUp.thenRun(() -> request.cancel(true));
+    return request;
   }
 
   private static String storing(String name) {
@@ -111,7 +125,7 @@ final class S3BlobStore implements BlobStore {
   }
 
   @Override
-  public boolean putIfAbsent(String name, byte[] content) {
+  public boolean putIfAbsent(String name, byte[] content, CompletableFuture<?> givenUp) {
     check(name);
     byte[] bytes = content.clone();
     PutObjectRequest request =
@@ -120,12 +134,17 @@ final class S3BlobStore implements BlobStore {
       try {
         var unused =
             connection.awaitRaw(
-                connection.once().putObject(request, AsyncRequestBody.fromBytesUnsafe(bytes)),
+                until(
+                    givenUp,
+                    connection.once().putObject(request, AsyncRequestBody.fromBytesUnsafe(bytes))),
                 storing(name));
         return true;
       } catch (RequestFailed e) {
         if (e.status() == 412) {
           return false;
+        }
+        if (e.status() == 501) {
+          throw connection.errors().noConditionalPut(e.failure());
         }
         if (e.status() != 409 || attempt == CONFLICT_ATTEMPTS) {
           throw connection.failure(e, storing(name));
@@ -210,6 +229,11 @@ final class S3BlobStore implements BlobStore {
   public void deleteLeftovers(Duration olderThan) {
     connection.checkOpen();
     deletion.abortUploads(olderThan);
+  }
+
+  @Override
+  public void listen(RequestListener listener) {
+    connection.listen(listener);
   }
 
   @Override

@@ -2,12 +2,14 @@ package io.alluvium.blobstore.s3;
 
 import io.alluvium.StateBackendException;
 import io.alluvium.blobstore.s3.S3Settings.PathStyle;
+import io.alluvium.spi.RequestListener;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import software.amazon.awssdk.awscore.retry.AwsRetryStrategy;
 import software.amazon.awssdk.core.client.config.SdkAdvancedAsyncClientOption;
 import software.amazon.awssdk.core.exception.SdkClientException;
+import software.amazon.awssdk.core.interceptor.ExecutionInterceptor;
 import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.retries.api.RetryStrategy;
 import software.amazon.awssdk.services.s3.S3AsyncClient;
@@ -30,29 +32,26 @@ final class S3Connection implements AutoCloseable {
   private final S3Transport transport;
   private final S3AsyncClient repeating;
   private final S3AsyncClient once;
+  private final S3Listening listening;
   private volatile boolean closed;
 
-  private S3Connection(
-      S3Settings settings, S3Transport transport, S3AsyncClient repeating, S3AsyncClient once) {
+  private S3Connection(S3Settings settings, S3Transport transport) {
     this.settings = settings;
     this.errors = new S3Errors(settings);
     this.transport = transport;
-    this.repeating = repeating;
-    this.once = once;
+    this.listening = new S3Listening(settings.location());
+    RetryStrategy retries =
+        AwsRetryStrategy.standardRetryStrategy().toBuilder()
+            .maxAttempts(settings.limits().maxAttempts())
+            .build();
+    this.repeating = client(settings, transport, listening, retries);
+    this.once = client(settings, transport, listening, AwsRetryStrategy.doNotRetry());
   }
 
   static S3Connection open(S3Settings settings) {
     S3Transport transport = S3Transport.open(settings.limits());
     try {
-      RetryStrategy retries =
-          AwsRetryStrategy.standardRetryStrategy().toBuilder()
-              .maxAttempts(settings.limits().maxAttempts())
-              .build();
-      return new S3Connection(
-          settings,
-          transport,
-          client(settings, transport, retries),
-          client(settings, transport, AwsRetryStrategy.doNotRetry()));
+      return new S3Connection(settings, transport);
     } catch (RuntimeException e) {
       transport.close();
       throw e instanceof SdkClientException ? new S3Errors(settings).of(e, "store blobs") : e;
@@ -60,7 +59,10 @@ final class S3Connection implements AutoCloseable {
   }
 
   private static S3AsyncClient client(
-      S3Settings settings, S3Transport transport, RetryStrategy retries) {
+      S3Settings settings,
+      S3Transport transport,
+      ExecutionInterceptor listening,
+      RetryStrategy retries) {
     S3AsyncClientBuilder builder =
         S3AsyncClient.builder()
             .httpClient(transport.http())
@@ -75,6 +77,7 @@ final class S3Connection implements AutoCloseable {
                 override ->
                     override
                         .retryStrategy(retries)
+                        .addExecutionInterceptor(listening)
                         .scheduledExecutorService(transport.timer())
                         .apiCallAttemptTimeout(settings.limits().attemptTimeout())
                         .apiCallTimeout(settings.limits().totalTimeout()));
@@ -94,6 +97,11 @@ final class S3Connection implements AutoCloseable {
 
   S3Errors errors() {
     return errors;
+  }
+
+  /** Tells the listener of every request from now on. */
+  void listen(RequestListener listener) {
+    listening.tell(listener);
   }
 
   /** For requests that may take effect twice. */

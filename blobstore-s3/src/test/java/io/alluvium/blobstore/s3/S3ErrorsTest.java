@@ -123,6 +123,17 @@ class S3ErrorsTest {
   }
 
   @Test
+  void putIfAbsent_unknownToTheServer_namesTheOption() throws IOException {
+    try (ScriptedServer server = new ScriptedServer(Answer.error(501, "NotImplemented"));
+        BlobStore store = server.store(Map.of())) {
+      assertThatThrownBy(() -> store.putIfAbsent("slots/1", new byte[] {1}))
+          .isInstanceOfSatisfying(
+              StateBackendException.class, e -> assertThat(e.kind()).isEqualTo(Kind.INVALID))
+          .hasMessageContainingAll("If-None-Match", "alluvium.fencing=none");
+    }
+  }
+
+  @Test
   void put_serverFails_isAttemptedAgain() throws IOException {
     try (ScriptedServer server =
             new ScriptedServer(Answer.error(500, "InternalError", "oops", Map.of()));

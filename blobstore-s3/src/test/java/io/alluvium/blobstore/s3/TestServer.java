@@ -41,6 +41,15 @@ final class TestServer {
     return new S3BlobStoreProvider().open(URI.create(uri), configuration(more));
   }
 
+  /** A store at an endpoint of a test's own. */
+  static BlobStore at(String endpoint, String uri) {
+    return new S3BlobStoreProvider()
+        .open(
+            URI.create(uri),
+            Configuration.of(
+                Map.of("s3.endpoint", endpoint, "s3.path-style-access", "true"), S3Options.ALL));
+  }
+
   /** A plain client, for looking at the server behind a store's back. */
   static S3AsyncClient client() {
     return S3Server.get().client();

@@ -12,6 +12,8 @@ import io.alluvium.internal.catalog.LiveRegistration;
 import io.alluvium.internal.catalog.SlotCatalog;
 import io.alluvium.internal.catalog.SlotInspector;
 import io.alluvium.internal.execution.ThreadedExecution;
+import io.alluvium.internal.remote.GuardedBlobStore;
+import io.alluvium.internal.remote.RequestMetrics;
 import io.alluvium.internal.restore.ReplaySpeed;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.BlobNames;
@@ -23,6 +25,7 @@ import io.alluvium.spi.Metrics;
 import io.alluvium.spi.TableProvider;
 import io.alluvium.spi.TableProvider.Tables;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -65,10 +68,11 @@ final class ProcessParts implements AutoCloseable {
       TableProvider unused = providers.table(configuration);
       directories = ProcessDirectories.open(localRoots(), Long.toHexString(random.nextLong()));
       opened.push(directories::close);
-      store = components.store().orElseGet(this::openStore);
+      List<BlobStore> stores = components.store().map(List::of).orElseGet(this::openStores);
       opened.push(this::closeTables);
       // Its threads stop before what they work on is closed.
       execution = components.execution().orElseGet(this::threads);
+      store = guarded(stores);
       catalog = host.isPresent() ? Optional.empty() : Optional.of(openCatalog());
       log =
           providers
@@ -103,15 +107,35 @@ final class ProcessParts implements AutoCloseable {
     return threads;
   }
 
-  private BlobStore openStore() {
+  /** That of the checkpoints, and that of the changelog if it is another one. */
+  private List<BlobStore> openStores() {
     String uri = configuration.get(CoreOptions.CHECKPOINT_DIRECTORY);
     String logUri = configuration.get(CoreOptions.CHANGELOG_DIRECTORY).trim();
-    BlobStore stores = BlobStores.open(uri, configuration);
+    List<BlobStore> stores = new ArrayList<>();
+    stores.add(openStore(uri));
     if (!logUri.isEmpty() && !logUri.equals(uri)) {
-      stores = new SplitBlobStore(BlobStores.open(logUri, configuration), stores);
+      stores.add(openStore(logUri));
     }
-    opened.push(stores::close);
     return stores;
+  }
+
+  private BlobStore openStore(String uri) {
+    BlobStore opening = BlobStores.open(uri, configuration);
+    opened.push(opening::close);
+    return opening;
+  }
+
+  /** Closing it is left to whoever opened what is below. */
+  private BlobStore guarded(List<BlobStore> stores) {
+    GuardedBlobStore.Context context =
+        new GuardedBlobStore.Context(
+            execution, configuration.get(CoreOptions.HEDGE_PERCENT) / 100.0, metrics);
+    RequestMetrics requests = new RequestMetrics(metrics);
+    List<BlobStore> guarded =
+        stores.stream().map(each -> GuardedBlobStore.over(each, context, requests)).toList();
+    return guarded.size() == 1
+        ? guarded.get(0)
+        : new SplitBlobStore(guarded.get(1), guarded.get(0));
   }
 
   private List<Path> localRoots() {

@@ -4,6 +4,7 @@ import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
 import io.alluvium.spi.Execution;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -20,12 +21,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Threads of a process: three bounded pools and one scheduler, all daemons. Thread-safe. */
+/** Threads of a process: four bounded pools and one scheduler, all daemons. Thread-safe. */
 public final class ThreadedExecution implements Execution {
 
   private static final Logger LOG = LoggerFactory.getLogger(ThreadedExecution.class);
 
   private final ExecutorService uploads;
+  private final ExecutorService hedges;
   private final ExecutorService downloads;
   private final ExecutorService materializations;
   private final ScheduledThreadPoolExecutor scheduler;
@@ -38,6 +40,7 @@ public final class ThreadedExecution implements Execution {
 
   public ThreadedExecution(Sizes sizes) {
     uploads = pool("alluvium-upload", sizes.uploads());
+    hedges = pool("alluvium-hedge", sizes.uploads());
     downloads = pool("alluvium-download", sizes.downloads());
     materializations = pool("alluvium-materialize", sizes.materializations());
     scheduler = new ScheduledThreadPoolExecutor(1, threads("alluvium-schedule"));
@@ -77,6 +80,11 @@ public final class ThreadedExecution implements Execution {
   @Override
   public Executor uploads() {
     return uploads;
+  }
+
+  @Override
+  public Executor hedges() {
+    return hedges;
   }
 
   @Override
@@ -134,11 +142,12 @@ public final class ThreadedExecution implements Execution {
   public void close() {
     scheduler.shutdownNow();
     uploads.shutdownNow();
+    hedges.shutdownNow();
     downloads.shutdownNow();
     materializations.shutdownNow();
     try {
       // Files and native handles that the pools still touch are released by others after this.
-      for (ExecutorService pool : new ExecutorService[] {uploads, downloads, materializations}) {
+      for (ExecutorService pool : List.of(uploads, hedges, downloads, materializations)) {
         if (!pool.awaitTermination(10, TimeUnit.SECONDS)) {
           LOG.warn(
               "background threads did not stop within 10 seconds; they are daemons and end with the process");

@@ -3,6 +3,9 @@ package io.alluvium.testkit.sim;
 import io.alluvium.StateBackendException;
 import io.alluvium.spi.BlobInfo;
 import io.alluvium.spi.BlobStore;
+import io.alluvium.spi.RemoteBlobStore;
+import io.alluvium.spi.RequestListener;
+import io.alluvium.spi.RequestListener.Verb;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -14,6 +17,7 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 
 /**
@@ -21,7 +25,7 @@ import java.util.function.Supplier;
  * effect and its answer, anything may happen: others go on, the process dies, the answer is lost,
  * the request comes late. Used by whoever has the turn.
  */
-public final class SimulatedBlobStore implements BlobStore {
+public final class SimulatedBlobStore implements RemoteBlobStore {
 
   /**
    * What goes wrong on the way; probabilities, 0 = never.
@@ -29,15 +33,27 @@ public final class SimulatedBlobStore implements BlobStore {
    * @param refused the call fails and has no effect
    * @param lostAnswer the call has its effect, and fails
    * @param late the call fails, and its effect comes at any later time, also after the caller died
+   * @param slow a put takes seconds, unless it is given up, after which it has its effect at any
+   *     later time, or never
+   * @param throttled the call fails and has no effect, and the listener is told
    */
-  public record Network(double refused, double lostAnswer, double late) {
+  public record Network(
+      double refused, double lostAnswer, double late, double slow, double throttled) {
     public static final Network RELIABLE = new Network(0, 0, 0);
+
+    public Network(double refused, double lostAnswer, double late) {
+      this(refused, lostAnswer, late, 0, 0);
+    }
   }
+
+  /** How long a slow request takes. */
+  private static final Duration SLOW = Duration.ofSeconds(2);
 
   private final Simulation simulation;
   private final SimulatedProcess process;
   private final BlobStore store;
   private final Network network;
+  private RequestListener listener = RequestListener.NONE;
 
   SimulatedBlobStore(
       Simulation simulation, SimulatedProcess process, BlobStore store, Network network) {
@@ -48,10 +64,12 @@ public final class SimulatedBlobStore implements BlobStore {
   }
 
   @Override
-  public void put(String name, List<ByteBuffer> content) {
+  public void put(String name, List<ByteBuffer> content, CompletableFuture<?> givenUp) {
     byte[] bytes = bytesOf(content);
+    listener.requested(Verb.PUT, name, bytes.length);
     change(
         "put " + name,
+        givenUp,
         () -> {
           store.put(name, List.of(ByteBuffer.wrap(bytes)));
           return true;
@@ -70,18 +88,26 @@ public final class SimulatedBlobStore implements BlobStore {
   }
 
   @Override
-  public boolean putIfAbsent(String name, byte[] content) {
+  public boolean putIfAbsent(String name, byte[] content, CompletableFuture<?> givenUp) {
     byte[] bytes = content.clone();
-    return change("putifabsent " + name, () -> store.putIfAbsent(name, bytes));
+    listener.requested(Verb.PUT, name, bytes.length);
+    return change("putifabsent " + name, givenUp, () -> store.putIfAbsent(name, bytes));
+  }
+
+  @Override
+  public void listen(RequestListener newListener) {
+    listener = newListener;
   }
 
   @Override
   public OptionalLong size(String name) {
+    listener.requested(Verb.GET, name, 0);
     return read("size " + name, () -> store.size(name));
   }
 
   @Override
   public InputStream open(String name, long offset, long length) {
+    listener.requested(Verb.GET, name, length);
     return read(
         "read " + name,
         () -> {
@@ -95,14 +121,17 @@ public final class SimulatedBlobStore implements BlobStore {
 
   @Override
   public List<BlobInfo> list(String prefix) {
+    listener.requested(Verb.LIST, prefix, 0);
     return read("list " + prefix, () -> store.list(prefix));
   }
 
   @Override
   public void delete(Collection<String> names) {
     List<String> copy = List.copyOf(names);
+    listener.requested(Verb.DELETE, "", 0);
     change(
         "delete " + String.join(" ", copy),
+        new CompletableFuture<>(),
         () -> {
           store.delete(copy);
           return true;
@@ -131,12 +160,15 @@ public final class SimulatedBlobStore implements BlobStore {
     return answer;
   }
 
-  private <T> T change(String call, Supplier<T> effect) {
+  private <T> T change(String call, CompletableFuture<?> givenUp, Supplier<T> effect) {
     simulation.point(process, call);
     refuse(call);
     if (simulation.choices().fault(network.late)) {
       simulation.late(call, () -> done(effect.get()));
       throw failed(call, "no answer in time");
+    }
+    if (simulation.choices().fault(network.slow)) {
+      crawl(call, givenUp, effect);
     }
     T answer = effect.get();
     boolean lost = simulation.choices().fault(network.lostAnswer);
@@ -144,7 +176,22 @@ public final class SimulatedBlobStore implements BlobStore {
     if (lost) {
       throw failed(call, "answer lost");
     }
+    if (givenUp.isDone()) {
+      throw failed(call, "given up before its answer came");
+    }
     return answer;
+  }
+
+  private <T> void crawl(String call, CompletableFuture<?> givenUp, Supplier<T> effect) {
+    CompletableFuture<Boolean> arrived = new CompletableFuture<>();
+    process.execution().schedule(SLOW, () -> arrived.complete(true));
+    simulation.await(process, CompletableFuture.anyOf(arrived, givenUp));
+    if (givenUp.isDone()) {
+      if (simulation.choices().choose(2) == 0) {
+        simulation.late(call, () -> done(effect.get()));
+      }
+      throw failed(call, "given up");
+    }
   }
 
   private static <T> void done(@SuppressWarnings("unused") T nobodyWaits) {}
@@ -152,6 +199,10 @@ public final class SimulatedBlobStore implements BlobStore {
   private void refuse(String call) {
     if (simulation.choices().fault(network.refused)) {
       throw failed(call, "refused");
+    }
+    if (simulation.choices().fault(network.throttled)) {
+      listener.throttled();
+      throw failed(call, "too many requests");
     }
   }
 

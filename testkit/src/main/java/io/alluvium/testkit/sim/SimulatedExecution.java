@@ -22,6 +22,7 @@ public final class SimulatedExecution implements Execution {
   private final Simulation simulation;
   private final SimulatedProcess process;
   private final Pool uploads = new Pool("upload", UPLOADS);
+  private final Pool hedges = new Pool("hedge", UPLOADS);
   private final Pool downloads = new Pool("download", DOWNLOADS);
   private final Pool materializations = new Pool("materialize", MATERIALIZATIONS);
   private boolean closed;
@@ -44,6 +45,11 @@ public final class SimulatedExecution implements Execution {
   @Override
   public Executor uploads() {
     return uploads;
+  }
+
+  @Override
+  public Executor hedges() {
+    return hedges;
   }
 
   @Override
@@ -99,6 +105,7 @@ public final class SimulatedExecution implements Execution {
   public void close() {
     closed = true;
     uploads.queue.clear();
+    hedges.queue.clear();
     downloads.queue.clear();
     materializations.queue.clear();
   }

@@ -3,7 +3,11 @@ package io.alluvium.testkit.owner;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.alluvium.internal.catalog.CatalogSettings;
+import io.alluvium.internal.catalog.CatalogSettings.Fencing;
+import io.alluvium.internal.remote.GuardedBlobStore;
 import io.alluvium.spi.BlobStore;
+import io.alluvium.spi.Metrics;
+import io.alluvium.spi.RequestListener;
 import io.alluvium.testkit.Seeds;
 import io.alluvium.testkit.blob.MapBlobStore;
 import io.alluvium.testkit.sim.Choices;
@@ -26,6 +30,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 final class OwnersTest {
 
   private static final Network LOSSY = new Network(0.02, 0.05, 0.05);
+  private static final Network SLOW = new Network(0.02, 0.05, 0.05, 0.2, 0.02);
+  private static final Network[] NETWORKS = {Network.RELIABLE, LOSSY, SLOW};
   private static final int SEEDS_PER_TEST = 25;
   private static final int MAX_RUNS = 100_000;
 
@@ -53,7 +59,7 @@ final class OwnersTest {
       World world = new World(simulation, retained, limit);
       int owners = 2 + random.nextInt(4);
       for (int i = 0; i < owners; i++) {
-        SimulatedProcess process = world.owner(random.nextInt(3) == 0 ? Network.RELIABLE : LOSSY);
+        SimulatedProcess process = world.owner(NETWORKS[random.nextInt(NETWORKS.length)]);
         if (random.nextInt(3) == 0) {
           killSoon(simulation, process, Duration.ofMillis(random.nextInt(2_000)));
         }
@@ -120,7 +126,9 @@ final class OwnersTest {
 
     private World(Simulation simulation, int retained, long limit) {
       this.simulation = simulation;
-      this.settings = new CatalogSettings(retained, false, Duration.ofSeconds(2), "test");
+      this.settings =
+          new CatalogSettings(
+              retained, false, Duration.ofSeconds(2), Fencing.PUT_IF_ABSENT, "test");
       this.limit = limit;
       simulation.invariant(chain::check);
     }
@@ -129,7 +137,7 @@ final class OwnersTest {
       int number = ++owners;
       SimulatedProcess process = simulation.process("P" + number);
       Choices choices = simulation.choices();
-      BlobStore store = process.store(blobs, network);
+      BlobStore store = storeOf(process, network);
       process.spawn(
           "main",
           () -> {
@@ -137,6 +145,19 @@ final class OwnersTest {
             new Owner(process, state, sink, chain, choices, limit).run();
           });
       return process;
+    }
+
+    /**
+     * Second requests only where some are slow: their timers would double the orders to explore.
+     */
+    private BlobStore storeOf(SimulatedProcess process, Network network) {
+      BlobStore store = process.store(blobs, network);
+      return network.slow() == 0
+          ? store
+          : GuardedBlobStore.over(
+              store,
+              new GuardedBlobStore.Context(process.execution(), 1, Metrics.NONE),
+              RequestListener.NONE);
     }
 
     /** An owner whom nobody disturbs finishes the job, and leaves nothing behind. */

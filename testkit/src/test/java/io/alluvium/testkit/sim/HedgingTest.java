@@ -1,0 +1,208 @@
+package io.alluvium.testkit.sim;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.alluvium.StateBackendException;
+import io.alluvium.StateBackendException.Kind;
+import io.alluvium.internal.remote.GuardedBlobStore;
+import io.alluvium.spi.BlobStore;
+import io.alluvium.spi.Metrics;
+import io.alluvium.spi.RequestListener;
+import io.alluvium.testkit.Seeds;
+import io.alluvium.testkit.blob.MapBlobStore;
+import io.alluvium.testkit.sim.SimulatedBlobStore.Network;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Second requests beside slow ones (L5), over a network that refuses, loses answers, is slow, and
+ * delivers requests that were given up at any later time.
+ */
+final class HedgingTest {
+
+  private static final Network TROUBLED = new Network(0.05, 0.1, 0.1, 0.3, 0.02);
+  private static final int SEEDS_PER_TEST = 25;
+  private static final int SLOTS = 5;
+  private static final int PROCESSES = 3;
+
+  static Stream<Long> batches() {
+    return Seeds.of(12);
+  }
+
+  @ParameterizedTest
+  @MethodSource("batches")
+  void anyOrder_slotHasOneWinnerAndBlobsTheirBytes(long batch) {
+    for (long seed = batch * SEEDS_PER_TEST; seed < (batch + 1) * SEEDS_PER_TEST; seed++) {
+      try (Simulation simulation = Simulation.ofSeed(seed)) {
+        Contest contest = new Contest(simulation);
+        simulation.run();
+        contest.check();
+        simulation.settle();
+        // What was given up has arrived now too.
+        contest.check();
+      } catch (AssertionError e) {
+        throw new AssertionError("seed " + seed + " (-Dseed=" + batch + "): " + e.getMessage(), e);
+      }
+    }
+  }
+
+  /** Processes that put blobs of their own and compete for slots. Used by whoever has the turn. */
+  private static final class Contest {
+    private final MapBlobStore blobs = new MapBlobStore();
+    private final Map<String, String> winners = new HashMap<>();
+    private final Set<String> puts = new HashSet<>();
+
+    private Contest(Simulation simulation) {
+      for (int i = 0; i < PROCESSES; i++) {
+        SimulatedProcess process = simulation.process("P" + i);
+        BlobStore store = guarded(process, process.store(blobs, TROUBLED), 1);
+        process.spawn("data", () -> putBlobs(process, store));
+        process.spawn("slots", () -> putSlots(process, store));
+      }
+    }
+
+    private void putBlobs(SimulatedProcess process, BlobStore store) {
+      for (int i = 0; i < SLOTS; i++) {
+        String name = "data/" + process.name() + "/" + i;
+        ByteBuffer content = ByteBuffer.wrap(("bytes of " + name).getBytes(UTF_8));
+        repeat(
+            () -> {
+              store.put(name, List.of(content));
+              return true;
+            });
+        puts.add(name);
+        // Nobody reads the buffers of a put that has returned.
+        Arrays.fill(content.array(), (byte) 'x');
+      }
+    }
+
+    private void putSlots(SimulatedProcess process, BlobStore store) {
+      for (int i = 0; i < SLOTS; i++) {
+        String name = "slots/" + i;
+        byte[] content = process.name().getBytes(UTF_8);
+        AtomicInteger calls = new AtomicInteger();
+        boolean won =
+            repeat(
+                () -> {
+                  calls.incrementAndGet();
+                  return store.putIfAbsent(name, content);
+                });
+        byte[] stored = blobs.content().get(name);
+        assertThat(stored).as(name).isNotNull();
+        // A call that failed may have taken effect; one that did not fail tells the truth.
+        boolean ours = Arrays.equals(stored, content);
+        assertThat(won || (ours && calls.get() > 1))
+            .as("%s of %s", name, process.name())
+            .isEqualTo(ours);
+        if (won) {
+          assertThat(winners.put(name, process.name())).as("winner of %s before", name).isNull();
+        }
+      }
+    }
+
+    private static boolean repeat(java.util.function.BooleanSupplier call) {
+      while (true) {
+        try {
+          return call.getAsBoolean();
+        } catch (StateBackendException e) {
+          assertThat(e.kind()).isEqualTo(Kind.UNAVAILABLE);
+        }
+      }
+    }
+
+    private void check() {
+      for (String name : puts) {
+        assertThat(blobs.content().get(name)).asString(UTF_8).isEqualTo("bytes of " + name);
+      }
+      winners.forEach(
+          (slot, winner) ->
+              assertThat(blobs.content().get(slot)).asString(UTF_8).isEqualTo(winner));
+    }
+  }
+
+  private static BlobStore guarded(SimulatedProcess process, BlobStore store, double share) {
+    return GuardedBlobStore.over(
+        store,
+        new GuardedBlobStore.Context(process.execution(), share, Metrics.NONE),
+        RequestListener.NONE);
+  }
+
+  @Test
+  void slowPuts_areCutShortWithinTheBudget() {
+    int puts = 3_000;
+    List<Long> micros = new ArrayList<>();
+    AtomicInteger requests = new AtomicInteger();
+    try (Simulation simulation = new Simulation(new OneOfHundred())) {
+      simulation.limitSteps(10_000_000);
+      SimulatedProcess process = simulation.process("P");
+      SimulatedBlobStore remote = process.store(new MapBlobStore(), new Network(0, 0, 0, 0.01, 0));
+      BlobStore store =
+          GuardedBlobStore.over(
+              remote,
+              new GuardedBlobStore.Context(process.execution(), 0.03, Metrics.NONE),
+              new RequestListener() {
+                @Override
+                public void requested(Verb verb, String name, long bytes) {
+                  requests.incrementAndGet();
+                }
+
+                @Override
+                public void throttled() {}
+              });
+      process.spawn(
+          "main",
+          () -> {
+            for (int i = 0; i < puts; i++) {
+              long start = process.execution().nanoTime();
+              store.put("data/" + i, List.of(ByteBuffer.allocate(10)));
+              micros.add((process.execution().nanoTime() - start) / 1_000);
+            }
+          });
+      simulation.run();
+    }
+    micros.sort(null);
+    // One of a hundred takes 2 s by itself.
+    assertThat(micros.get(puts * 999 / 1000)).isLessThan(Duration.ofMillis(100).toNanos() / 1_000);
+    assertThat(requests.get()).isGreaterThan(puts).isLessThanOrEqualTo(puts + puts * 3 / 100 + 10);
+  }
+
+  /** Everything in order, except that now and then something goes wrong. */
+  private static final class OneOfHundred implements Choices {
+    private final InOrder order = new InOrder();
+    private final Random random = new Random(1);
+
+    @Override
+    public int next(List<String> candidates, int current) {
+      return order.next(candidates, current);
+    }
+
+    @Override
+    public boolean fault(double probability) {
+      return random.nextDouble() < probability;
+    }
+
+    @Override
+    public int choose(int bound) {
+      return random.nextInt(bound);
+    }
+
+    @Override
+    public long seed() {
+      return 1;
+    }
+  }
+}
