@@ -1,12 +1,14 @@
 package io.alluvium.cli;
 
 import io.alluvium.cli.job.Job;
+import io.alluvium.cli.runner.Bytes;
 import io.alluvium.cli.runner.CheckpointRow;
 import io.alluvium.cli.runner.JobRunner;
 import io.alluvium.cli.runner.RestoreRow;
 import io.alluvium.cli.runner.RunListener;
 import io.alluvium.cli.runner.RunSettings;
 import io.alluvium.config.CoreOptions;
+import io.alluvium.cli.runner.RunSummary;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.Locale;
@@ -59,12 +61,28 @@ final class RunSession {
         outcome.summary().records(),
         outcome.summary().recordsPerSecond(),
         outcome.summary().checkpoints().completed());
+    out.println(requests(outcome.summary().requests()));
     for (Map.Entry<String, Long> counter : new TreeMap<>(outcome.counters()).entrySet()) {
       out.println(counter.getKey() + ": " + counter.getValue());
     }
     out.println("output: " + settings.output());
     outcome.results().forEach(file -> out.println("results: " + file));
     out.flush();
+  }
+
+  private static String requests(RunSummary.Requests requests) {
+    return String.format(
+        Locale.ROOT,
+        "requests to the store: %d PUT (%s), %d GET (%s), %d LIST, %d DELETE; per checkpoint %.2f PUT of log and"
+            + " manifests, %.2f in all",
+        requests.put(),
+        Bytes.shown(requests.bytesPut()),
+        requests.get(),
+        Bytes.shown(requests.bytesGot()),
+        requests.list(),
+        requests.delete(),
+        requests.perCheckpoint(),
+        requests.perCheckpointInAll());
   }
 
   /** Also writes a line of JSON for each restore and checkpoint, for another process to read. */

@@ -155,6 +155,7 @@ final class WordCountRunTest {
             "restoreMillis",
             "checkpoints",
             "materializations",
+            "requests",
             "recordsPerSecond");
     assertThat(names(tree.get("checkpoints")))
         .containsExactly("completed", "failed", "durationMillis", "syncMicros", "bytesFlushed");
@@ -162,6 +163,21 @@ final class WordCountRunTest {
     assertThat(names(tree.at("/checkpoints/syncMicros"))).containsExactly("p50", "p99", "max");
     assertThat(names(tree.at("/checkpoints/bytesFlushed"))).containsExactly("p50", "max");
     assertThat(names(tree.get("materializations"))).containsExactly("completed", "failed");
+    assertThat(names(tree.get("requests")))
+        .containsExactly(
+            "put",
+            "get",
+            "list",
+            "delete",
+            "bytesPut",
+            "bytesGot",
+            "perCheckpoint",
+            "perCheckpointInAll");
+    // One of log and one of manifest; the first and the last have no log, the takeover is on top.
+    assertThat(tree.at("/requests/perCheckpoint").asDouble()).isBetween(1.0, 2.5);
+    assertThat(tree.at("/requests/bytesPut").asLong()).isPositive();
+    assertThat(result.out())
+        .contains("requests to the store: " + tree.at("/requests/put") + " PUT");
     assertThat(tree.get("records").asLong()).isEqualTo(1_000);
     assertThat(tree.get("restoredFromCheckpoint").isNull()).isTrue();
     assertThat(tree.at("/checkpoints/completed").asLong()).isGreaterThanOrEqualTo(4);

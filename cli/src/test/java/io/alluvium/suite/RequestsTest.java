@@ -22,11 +22,13 @@ import io.alluvium.testkit.sim.Simulation;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.LongSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -35,8 +37,9 @@ import org.junit.jupiter.api.io.TempDir;
  */
 final class RequestsTest {
 
-  private static final int GROUPS = 4;
-  private static final int SUBTASKS = 2;
+  private static final int GROUPS = 32;
+  private static final int SUBTASKS = 16;
+  private static final int KEYS = 300;
 
   @TempDir(factory = MemoryDirectories.class)
   private Path directory;
@@ -45,6 +48,7 @@ final class RequestsTest {
   private final SimulatedProcess process = simulation.process("P");
   private final FaultyBlobStore store =
       new FaultyBlobStore(process.store(new MapBlobStore(), Network.RELIABLE));
+  private final Sums counters = new Sums();
   private final List<KeyedBackend<Integer>> subtasks = new ArrayList<>();
 
   @Test
@@ -56,11 +60,17 @@ final class RequestsTest {
                 "state.backend.type", "heap",
                 "state.backend.rocksdb.localdir", directory.toString()),
             new Components(
-                Optional.of(store), Optional.of(process.execution()), new Random(1), Metrics.NONE));
+                Optional.of(store), Optional.of(process.execution()), new Random(1), counters));
 
     assertThat(callsOf(() -> start(backend)))
-        .containsExactly("list slots/", "putifabsent slots/0000000000000001", "list slots/");
-    // One PUT of log for all subtasks, one of manifest; the first collection looks at everything.
+        .as("the last one shows that the store refuses what is taken")
+        .containsExactly(
+            "list slots/",
+            "putifabsent slots/0000000000000001",
+            "list slots/",
+            "putifabsent slots/0000000000000001");
+    // One PUT of log for all 16 subtasks, one of manifest; the first collection looks at
+    // everything.
     assertThat(callsOf(() -> checkpoint(backend, 1, Work.SOME)))
         .containsExactly(
             "put data/*/0000000000000000.log",
@@ -72,10 +82,37 @@ final class RequestsTest {
             "put data/*/0000000000000001.log",
             "putifabsent slots/0000000000000003",
             "delete slots/0000000000000002");
+    assertThat(counters.sums)
+        .containsEntry("store.log.put.count", 2L)
+        .containsEntry("store.manifest.put.count", 4L)
+        .containsEntry("store.manifest.list.count", 3L)
+        .containsEntry("store.gc.list.count", 1L)
+        .containsEntry("store.gc.delete.count", 1L)
+        .doesNotContainKeys("store.restore.get.count", "store.materialization.put.count")
+        .hasEntrySatisfying("store.log.put.bytes", bytes -> assertThat(bytes).isPositive());
     assertThat(callsOf(() -> checkpoint(backend, 3, Work.NONE))).isEmpty();
     // Each subtask materializes once, then finds nothing new for the rest of the day.
     List<String> hours = callsOf(() -> idle(Duration.ofHours(24)));
     assertThat(hours).hasSize(SUBTASKS).allMatch(call -> call.matches("put data/.*\\.table"));
+    assertThat(counters.sums).containsEntry("store.materialization.put.count", (long) SUBTASKS);
+  }
+
+  /** Sums of counters that were counted. Used by whoever has the turn. */
+  private static final class Sums implements Metrics {
+    private final Map<String, Long> sums = new HashMap<>();
+
+    @Override
+    public Counter counter(String name) {
+      return delta -> sums.merge(name, delta, Long::sum);
+    }
+
+    @Override
+    public Histogram histogram(String name) {
+      return value -> {};
+    }
+
+    @Override
+    public void gauge(String name, LongSupplier value) {}
   }
 
   private enum Work {
@@ -92,7 +129,7 @@ final class RequestsTest {
   }
 
   private void checkpoint(StateBackend backend, long id, Work work) {
-    for (int key = 0; work == Work.SOME && key < 10; key++) {
+    for (int key = 0; work == Work.SOME && key < KEYS; key++) {
       int group = subtasks.get(0).keyGroupOf(key);
       KeyedBackend<Integer> subtask =
           subtasks.get(KeyGroupRange.subtaskOf(group, GROUPS, SUBTASKS));

@@ -299,6 +299,7 @@ public final class JobRunner {
         new RunSummary.Materializations(
             metrics.count("materialization.completed.count"),
             metrics.count("materialization.failed.count")),
+        RequestCounts.of(metrics, statistics.checkpoints().completed()),
         Math.round(records / seconds * 10) / 10.0);
   }
 }

@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
   "restoreMillis",
   "checkpoints",
   "materializations",
+  "requests",
   "recordsPerSecond"
 })
 public record RunSummary(
@@ -27,6 +28,7 @@ public record RunSummary(
     long restoreMillis,
     Checkpoints checkpoints,
     Materializations materializations,
+    Requests requests,
     double recordsPerSecond) {
 
   /** Checkpoints of this process. */
@@ -45,4 +47,20 @@ public record RunSummary(
 
   /** Background materializations of this process. */
   public record Materializations(long completed, long failed) {}
+
+  /**
+   * What this process asked of its blob store, attempts that failed included.
+   *
+   * @param perCheckpoint those for the log and for manifests, by the completed checkpoints
+   * @param perCheckpointInAll all of them, by the completed checkpoints
+   */
+  public record Requests(
+      long put,
+      long get,
+      long list,
+      long delete,
+      long bytesPut,
+      long bytesGot,
+      double perCheckpoint,
+      double perCheckpointInAll) {}
 }
