@@ -54,6 +54,22 @@ public final class CoreOptions {
           64,
           "How many backends of a process materialize at the same time.");
 
+  public static final Option<Boolean> MATERIALIZE_SMOOTHING =
+      Option.bool(
+          "alluvium.materialize.smoothing",
+          true,
+          "Whether what periodic materializations store is spread over about 80 % of their interval, at one even rate"
+              + " for the process, instead of one burst for each. The log and what somebody waits for are never held up.");
+
+  public static final Option<Long> MATERIALIZE_BANDWIDTH =
+      Option.size(
+          "alluvium.materialize.max-bandwidth",
+          "0",
+          0L,
+          1L << 40,
+          "Bytes per second that periodic materializations of a process store at most. Zero: no bound. With less than"
+              + " they need, they take longer than their interval and the changelog grows.");
+
   public static final Option<Duration> RESTORE_TIME_OBJECTIVE =
       Option.duration(
           "alluvium.restore.time-objective",
@@ -156,6 +172,8 @@ public final class CoreOptions {
           MATERIALIZE_INTERVAL,
           MATERIALIZE_FAILURES_ALLOWED,
           MATERIALIZE_THREADS,
+          MATERIALIZE_SMOOTHING,
+          MATERIALIZE_BANDWIDTH,
           RESTORE_TIME_OBJECTIVE,
           RESTORE_THREADS,
           RESTORE_FALLBACK,

@@ -4,6 +4,7 @@ import io.alluvium.StateBackendException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collection;
@@ -30,6 +31,20 @@ public interface BlobStore extends AutoCloseable {
 
   /** Stores the content of a local file as a blob; otherwise as {@link #put}. */
   void putFile(String name, Path file);
+
+  /**
+   * As {@link #putFile(String, Path)}, no faster than {@code pace} allows: it is asked before each
+   * piece, as small as the store sends them.
+   */
+  default void putFile(String name, Path file, Pace pace) {
+    try {
+      pace.await(Files.size(file));
+    } catch (IOException e) {
+      throw StateBackendException.unavailable(
+          "cannot store blob '" + name + "': local file '" + file + "' is not readable", e);
+    }
+    putFile(name, file);
+  }
 
   /**
    * Stores a blob only if none of that name exists: the one primitive that ownership stands on.

@@ -2,6 +2,7 @@ package io.alluvium.blobstore.s3;
 
 import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
+import io.alluvium.spi.Pace;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -46,13 +47,18 @@ final class PartsUpload {
     this.size = sizeBytes;
   }
 
-  void run() {
+  /**
+   * Stores it.
+   *
+   * @param pace asked before each part
+   */
+  void run(Pace pace) {
     String id =
         connection
             .await(connection.repeating().createMultipartUpload(creation().build()), doing())
             .uploadId();
     try {
-      complete(id, sendParts(id));
+      complete(id, sendParts(id, pace));
     } catch (RuntimeException e) {
       abort(id, e);
       throw e;
@@ -82,12 +88,13 @@ final class PartsUpload {
     return builder;
   }
 
-  private List<CompletedPart> sendParts(String id) {
+  private List<CompletedPart> sendParts(String id, Pace pace) {
     long partBytes =
         Math.max(connection.settings().multipart().partBytes(), (size + MAX_PARTS - 1) / MAX_PARTS);
     List<Sent> parts = new ArrayList<>();
     try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
       for (long offset = 0; offset < size; offset += partBytes) {
+        pace.await(Math.min(partBytes, size - offset));
         acquire();
         boolean sent = false;
         try {

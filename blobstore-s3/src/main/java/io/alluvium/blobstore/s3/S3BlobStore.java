@@ -3,6 +3,7 @@ package io.alluvium.blobstore.s3;
 import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
 import io.alluvium.spi.BlobInfo;
+import io.alluvium.spi.Pace;
 import io.alluvium.spi.RemoteBlobStore;
 import io.alluvium.spi.RequestListener;
 import io.alluvium.spi.StoreNames;
@@ -108,12 +109,18 @@ final class S3BlobStore implements RemoteBlobStore {
 
   @Override
   public void putFile(String name, Path file) {
+    putFile(name, file, Pace.NONE);
+  }
+
+  @Override
+  public void putFile(String name, Path file, Pace pace) {
     check(name);
     try {
       long size = Files.size(file);
       if (size >= connection.settings().multipart().thresholdBytes()) {
-        new PartsUpload(connection, partPermits, name, file, size).run();
+        new PartsUpload(connection, partPermits, name, file, size).run(pace);
       } else {
+        pace.await(size);
         put(name, List.of(ByteBuffer.wrap(Files.readAllBytes(file))));
       }
     } catch (IOException e) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.alluvium.StateBackendException;
 import io.alluvium.spi.BlobStore;
+import io.alluvium.spi.Pace;
 import io.alluvium.testkit.s3.S3Server;
 import java.io.IOException;
 import java.io.InputStream;
@@ -73,7 +74,7 @@ class PartsUploadTest {
       Semaphore permits = new Semaphore(2);
       PartsUpload upload = new PartsUpload(connection, permits, "data/short.table", file, 12 * MB);
 
-      assertThatThrownBy(upload::run)
+      assertThatThrownBy(() -> upload.run(Pace.NONE))
           .isInstanceOf(StateBackendException.class)
           .hasMessageContaining("data/short.table")
           .hasNoSuppressedExceptions();

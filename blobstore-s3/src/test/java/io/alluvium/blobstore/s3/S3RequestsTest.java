@@ -15,6 +15,7 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
@@ -176,6 +177,31 @@ class S3RequestsTest {
       expect(Kind.INVALID, () -> store.putFile("data/a", bigFile()), "data/a", "access is denied");
       assertThat(server.methods()).startsWith("POST", "PUT").endsWith("DELETE");
       assertThat(server.requests().get(server.requests().size() - 1).uri()).contains("uploadId=id");
+    }
+  }
+
+  @Test
+  void putFile_paced_asksBeforeEachPartAndStopsWhenToldTo() throws IOException {
+    List<Long> asked = new ArrayList<>();
+    Answer part = new Answer(200, Map.of("ETag", "tag"), "");
+    try (ScriptedServer server = new ScriptedServer(upload(), part, new Answer(204, Map.of(), ""));
+        BlobStore store = server.store(withOnePartAtATime())) {
+      expect(
+          Kind.CLOSED,
+          () ->
+              store.putFile(
+                  "data/a",
+                  bigFile(),
+                  bytes -> {
+                    asked.add(bytes);
+                    if (asked.size() == 2) {
+                      throw StateBackendException.closed("enough");
+                    }
+                  }),
+          "enough");
+      assertThat(asked).containsExactly(5L << 20, 1L << 20);
+      // No upload in parts stays behind.
+      assertThat(server.methods()).startsWith("POST").endsWith("DELETE");
     }
   }
 

@@ -12,6 +12,7 @@ import io.alluvium.internal.catalog.LiveRegistration;
 import io.alluvium.internal.catalog.SlotCatalog;
 import io.alluvium.internal.catalog.SlotInspector;
 import io.alluvium.internal.execution.ThreadedExecution;
+import io.alluvium.internal.materialize.UploadPacer;
 import io.alluvium.internal.remote.GuardedBlobStore;
 import io.alluvium.internal.remote.RequestMetrics;
 import io.alluvium.internal.restore.ReplaySpeed;
@@ -25,6 +26,7 @@ import io.alluvium.spi.Metrics;
 import io.alluvium.spi.TableProvider;
 import io.alluvium.spi.TableProvider.Tables;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -51,6 +53,7 @@ final class ProcessParts implements AutoCloseable {
   private final ProcessDirectories directories;
   private final BlobStore store;
   private final Execution execution;
+  private final UploadPacer pacer;
   private final Optional<SlotCatalog> catalog;
   private final Optional<Components.Host> host;
   private final ChangelogStorage log;
@@ -73,6 +76,7 @@ final class ProcessParts implements AutoCloseable {
       // Its threads stop before what they work on is closed.
       execution = components.execution().orElseGet(this::threads);
       store = guarded(stores);
+      pacer = new UploadPacer(execution, pacing());
       catalog = host.isPresent() ? Optional.empty() : Optional.of(openCatalog());
       log =
           providers
@@ -138,6 +142,14 @@ final class ProcessParts implements AutoCloseable {
         : new SplitBlobStore(guarded.get(1), guarded.get(0));
   }
 
+  private UploadPacer.Settings pacing() {
+    return new UploadPacer.Settings(
+        configuration.get(CoreOptions.MATERIALIZE_SMOOTHING)
+            ? configuration.get(CoreOptions.MATERIALIZE_INTERVAL)
+            : Duration.ZERO,
+        configuration.get(CoreOptions.MATERIALIZE_BANDWIDTH));
+  }
+
   private List<Path> localRoots() {
     String given = configuration.get(CoreOptions.LOCAL_DIRECTORIES).trim();
     if (given.isEmpty()) {
@@ -178,6 +190,10 @@ final class ProcessParts implements AutoCloseable {
 
   BlobStore store() {
     return store;
+  }
+
+  UploadPacer pacer() {
+    return pacer;
   }
 
   SlotCatalog catalog() {

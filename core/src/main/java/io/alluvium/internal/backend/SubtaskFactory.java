@@ -202,6 +202,7 @@ final class SubtaskFactory {
                 restored.plan().reads().isEmpty() ? start : -1,
                 bases,
                 uploader,
+                process.pacer().share(),
                 pending::trim),
             policy(),
             process.execution(),

@@ -3,6 +3,7 @@ package io.alluvium.internal.blob;
 import io.alluvium.StateBackendException;
 import io.alluvium.spi.BlobInfo;
 import io.alluvium.spi.BlobStore;
+import io.alluvium.spi.Pace;
 import io.alluvium.spi.StoreNames;
 import java.io.IOException;
 import java.io.InputStream;
@@ -43,6 +44,9 @@ public final class LocalDirectoryBlobStore implements BlobStore {
    * Deleting removes directories that became empty; a put that loses its directory to that makes it again.
    */
 
+  /** Paces are asked for pieces of this size. */
+  private static final long PIECE_BYTES = 1L << 20;
+
   private static final int PUBLISH_ATTEMPTS = 100;
 
   private final Path root;
@@ -76,12 +80,17 @@ public final class LocalDirectoryBlobStore implements BlobStore {
 
   @Override
   public void putFile(String name, Path file) {
+    putFile(name, file, Pace.NONE);
+  }
+
+  @Override
+  public void putFile(String name, Path file, Pace pace) {
     checkOpen();
     if (!Files.isRegularFile(file)) {
       throw StateBackendException.invalid(
           "cannot store blob '" + name + "': there is no local file '" + file + "'");
     }
-    store(name, channel -> copy(channel, file), LocalDirectoryBlobStore::rename);
+    store(name, channel -> copy(channel, file, pace), LocalDirectoryBlobStore::rename);
   }
 
   @Override
@@ -101,12 +110,14 @@ public final class LocalDirectoryBlobStore implements BlobStore {
     }
   }
 
-  private static void copy(FileChannel channel, Path file) throws IOException {
+  private static void copy(FileChannel channel, Path file, Pace pace) throws IOException {
     try (FileChannel from = FileChannel.open(file, StandardOpenOption.READ)) {
       long size = from.size();
       long done = 0;
       while (done < size) {
-        long count = from.transferTo(done, size - done, channel);
+        long piece = Math.min(size - done, PIECE_BYTES);
+        pace.await(piece);
+        long count = from.transferTo(done, piece, channel);
         if (count <= 0) {
           throw new IOException(
               "local file '" + file + "' ended after " + done + " of " + size + " bytes");

@@ -3,6 +3,7 @@ package io.alluvium.internal.blob;
 import io.alluvium.spi.BlobInfo;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.BlobStore;
+import io.alluvium.spi.Pace;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
@@ -43,6 +44,11 @@ public final class SplitBlobStore implements BlobStore {
   @Override
   public void putFile(String name, Path file) {
     of(name).putFile(name, file);
+  }
+
+  @Override
+  public void putFile(String name, Path file, Pace pace) {
+    of(name).putFile(name, file, pace);
   }
 
   @Override

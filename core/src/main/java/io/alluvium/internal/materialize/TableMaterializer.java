@@ -6,6 +6,7 @@ import io.alluvium.internal.files.LocalFiles;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.BlobStore;
 import io.alluvium.spi.Execution;
+import io.alluvium.spi.Pace;
 import io.alluvium.spi.Table;
 import io.alluvium.spi.TableCut;
 import java.io.IOException;
@@ -49,6 +50,7 @@ public final class TableMaterializer implements AutoCloseable {
    *
    * @param materializedUpTo position of what it was restored from, if nothing had to be replayed
    *     onto that; else -1, so that the first run finds something to do
+   * @param share its part of the uploads of the process
    * @param onDurable runs after each durable materialization, on its thread
    */
   public record Target(
@@ -59,12 +61,15 @@ public final class TableMaterializer implements AutoCloseable {
       long materializedUpTo,
       Bases bases,
       TableUploader uploader,
+      UploadPacer.Share share,
       Runnable onDurable) {}
 
   /*
    * The phases of a run: cut (the materializer's thread, or slices on the task thread for a heap table), store
    * (the materializer's thread), durable. At most one run of a backend at a time; how many of a process run at once is
    * the size of `Execution.materializations`. A failure never reaches the job: the changelog keeps its changes.
+   *
+   * What a periodic run stores is spread over most of the interval (`UploadPacer`); what somebody waits for is not.
    *
    * Cuts of the task thread come beside these runs. Whatever was cut, one cut of a backend is stored at a time, in order,
    * so that what the uploader knows to be stored always belongs to the newest base.
@@ -117,17 +122,22 @@ public final class TableMaterializer implements AutoCloseable {
     if (next != null) {
       next.cancel();
     }
-    next = execution.schedule(delay, this::runSoon);
+    next = execution.schedule(delay, () -> runSoon(target.share()::due));
   }
 
   /** Asks for a run now, unless one is running; any thread. */
   public void runSoon() {
+    runSoon(target.share()::dueSoon);
+  }
+
+  private void runSoon(Runnable due) {
     synchronized (this) {
       if (running || closed) {
         return;
       }
       running = true;
     }
+    due.run();
     execution.materializations().execute(this::run);
   }
 
@@ -176,7 +186,7 @@ public final class TableMaterializer implements AutoCloseable {
   private boolean store(Bases.Attempt attempt, TableCut cut) {
     long start = execution.nanoTime();
     try {
-      TableUploader.Upload upload = target.uploader().upload(cut);
+      TableUploader.Upload upload = target.uploader().upload(cut, target.share()::begin);
       target.bases().durable(attempt, upload.files());
       target.uploader().retain(upload.files());
       metrics.completed(upload, execution.nanoTime() - start);
@@ -209,6 +219,7 @@ public final class TableMaterializer implements AutoCloseable {
 
   private synchronized void finished(Duration wait) {
     running = false;
+    target.share().end();
     if (!wait.isZero() && !wait.isNegative()) {
       // A tenth of jitter either way keeps backends that met once from meeting for ever.
       scheduleIn(Duration.ofNanos((long) (wait.toNanos() * (0.9 + 0.2 * random.nextDouble()))));
@@ -222,6 +233,7 @@ public final class TableMaterializer implements AutoCloseable {
     synchronized (this) {
       if (closed || isClosed(failure)) {
         running = false;
+        target.share().end();
         return;
       }
       consecutiveFailures++;
@@ -278,7 +290,9 @@ public final class TableMaterializer implements AutoCloseable {
           try {
             return target
                 .bases()
-                .copied(position, target.uploader().elsewhere(into).upload(cut).files());
+                .copied(
+                    position,
+                    target.uploader().elsewhere(into).upload(cut, newBytes -> Pace.NONE).files());
           } finally {
             delete(cut.directory());
           }
@@ -298,13 +312,23 @@ public final class TableMaterializer implements AutoCloseable {
       delete(directory);
       return CompletableFuture.failedFuture(e);
     }
-    return inOrder(() -> store.apply(cut));
+    // Somebody waits for it, and it may stand behind an upload that takes its time.
+    target.share().beginUrgent();
+    return inOrder(() -> storeUrgently(store, cut));
+  }
+
+  private Bases.Base storeUrgently(Function<TableCut, Bases.Base> store, TableCut cut) {
+    try {
+      return store.apply(cut);
+    } finally {
+      target.share().endUrgent();
+    }
   }
 
   private Bases.Base storeExact(long position, TableCut cut) {
     long start = execution.nanoTime();
     try {
-      TableUploader.Upload upload = target.uploader().upload(cut);
+      TableUploader.Upload upload = target.uploader().upload(cut, newBytes -> Pace.NONE);
       Bases.Base base = target.bases().exact(position, upload.files());
       target.uploader().retain(upload.files());
       metrics.completed(upload, execution.nanoTime() - start);
@@ -346,6 +370,7 @@ public final class TableMaterializer implements AutoCloseable {
       last = lastStored;
     }
     target.uploader().stop();
+    target.share().close();
     Object unused = execution.await(last.handle((done, failure) -> true));
   }
 }

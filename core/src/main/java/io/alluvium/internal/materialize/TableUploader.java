@@ -5,6 +5,7 @@ import io.alluvium.internal.files.LocalFiles;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.BlobNames;
 import io.alluvium.spi.BlobStore;
+import io.alluvium.spi.Pace;
 import io.alluvium.spi.TableCut;
 import io.alluvium.spi.TableFile;
 import java.io.IOException;
@@ -77,27 +78,43 @@ public final class TableUploader {
     }
   }
 
+  /** Told how much one cut has to store, before it is stored. */
+  interface Pacing {
+    Pace begin(long newBytes);
+  }
+
   /**
    * Stores what is new and names all; blocks. A failure leaves what was stored known to the next
    * attempt.
    */
-  public Upload upload(TableCut cut) {
-    List<TableFile> files = new ArrayList<>(cut.files().size());
+  Upload upload(TableCut cut, Pacing pacing) {
+    Map<TableCut.File, TableFile> stored = new HashMap<>();
     int newFiles = 0;
     long newBytes = 0;
     for (TableCut.File file : cut.files()) {
-      if (stopped) {
-        throw StateBackendException.closed("the backend was closed while its table was stored");
-      }
+      checkNotStopped();
       TableFile known = file.immutable() ? known(file) : null;
       if (known == null) {
-        known = store(file);
         newFiles++;
-        newBytes += known.sizeBytes();
+        newBytes += file.sizeBytes();
+      } else {
+        stored.put(file, known);
       }
-      files.add(known);
+    }
+    Pace pace = pacing.begin(newBytes);
+    List<TableFile> files = new ArrayList<>(cut.files().size());
+    for (TableCut.File file : cut.files()) {
+      checkNotStopped();
+      TableFile known = stored.get(file);
+      files.add(known == null ? store(file, pace) : known);
     }
     return new Upload(List.copyOf(files), newFiles, newBytes);
+  }
+
+  private void checkNotStopped() {
+    if (stopped) {
+      throw StateBackendException.closed("the backend was closed while its table was stored");
+    }
   }
 
   private @Nullable TableFile known(TableCut.File file) {
@@ -126,7 +143,7 @@ public final class TableUploader {
     }
   }
 
-  private TableFile store(TableCut.File file) {
+  private TableFile store(TableCut.File file, Pace pace) {
     int crc = crc32c(file.path());
     BlobName blob;
     synchronized (this) {
@@ -137,7 +154,7 @@ public final class TableUploader {
     TableFile stored = new TableFile(file.name(), blob, file.sizeBytes(), crc, file.immutable());
     boolean done = false;
     try {
-      store.putFile(blob.toString(), file.path());
+      store.putFile(blob.toString(), file.path(), pace);
       done = true;
     } finally {
       if (!done) {

@@ -2,6 +2,7 @@ package io.alluvium.internal.remote;
 
 import io.alluvium.spi.BlobInfo;
 import io.alluvium.spi.BlobStore;
+import io.alluvium.spi.Pace;
 import io.alluvium.spi.RequestListener;
 import io.alluvium.spi.RequestListener.Verb;
 import java.io.IOException;
@@ -33,8 +34,13 @@ final class CountedBlobStore implements BlobStore {
 
   @Override
   public void putFile(String name, Path file) {
+    putFile(name, file, Pace.NONE);
+  }
+
+  @Override
+  public void putFile(String name, Path file, Pace pace) {
     listener.requested(Verb.PUT, name, sizeOf(file));
-    store.putFile(name, file);
+    store.putFile(name, file, pace);
   }
 
   private static long sizeOf(Path file) {

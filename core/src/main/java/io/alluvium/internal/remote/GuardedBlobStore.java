@@ -7,6 +7,7 @@ import io.alluvium.spi.BlobInfo;
 import io.alluvium.spi.BlobStore;
 import io.alluvium.spi.Execution;
 import io.alluvium.spi.Metrics;
+import io.alluvium.spi.Pace;
 import io.alluvium.spi.RemoteBlobStore;
 import io.alluvium.spi.RequestListener;
 import java.io.InputStream;
@@ -124,11 +125,16 @@ public final class GuardedBlobStore implements BlobStore {
 
   @Override
   public void putFile(String name, Path file) {
+    putFile(name, file, Pace.NONE);
+  }
+
+  @Override
+  public void putFile(String name, Path file, Pace pace) {
     var unused =
         limit.call(
             Urgency.BACKGROUND,
             () -> {
-              store.putFile(name, file);
+              store.putFile(name, file, pace);
               return true;
             });
   }

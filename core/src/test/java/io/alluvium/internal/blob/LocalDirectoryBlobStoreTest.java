@@ -59,6 +59,28 @@ class LocalDirectoryBlobStoreTest {
   }
 
   @Test
+  void putFile_paced_asksBeforeEachPieceAndStopsWhenToldTo() throws IOException {
+    Path file = Files.write(parent.resolve("big"), new byte[(2 << 20) + 5]);
+    List<Long> asked = new ArrayList<>();
+    try (LocalDirectoryBlobStore store = open()) {
+      store.putFile("data/a", file, asked::add);
+      assertThat(asked).containsExactly(1L << 20, 1L << 20, 5L);
+      assertThat(store.size("data/a")).hasValue((2 << 20) + 5);
+      assertFails(
+          Kind.CLOSED,
+          () ->
+              store.putFile(
+                  "data/b",
+                  file,
+                  bytes -> {
+                    throw StateBackendException.closed("enough");
+                  }),
+          "enough");
+      assertThat(store.list("data/")).extracting(BlobInfo::name).containsExactly("data/a");
+    }
+  }
+
+  @Test
   void open_rootIsFile_saysSo() throws IOException {
     Files.createDirectories(parent.resolve("deep/er"));
     Files.writeString(root(), "a file");

@@ -1,0 +1,66 @@
+package io.alluvium.benchmarks;
+
+import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicLongArray;
+
+/** Bytes and requests by second since it was started. Thread-safe. */
+final class TrafficLog {
+
+  private static final int SECONDS = 24 * 3600;
+
+  private final AtomicLongArray tableBytes = new AtomicLongArray(SECONDS);
+  private final AtomicLongArray otherBytes = new AtomicLongArray(SECONDS);
+  private final AtomicLongArray requests = new AtomicLongArray(SECONDS);
+  private final long start = System.nanoTime();
+
+  /** Peak and average of something per second. */
+  record Rate(double peak, double average) {
+    double ratio() {
+      return average == 0 ? 0 : peak / average;
+    }
+
+    static Rate of(long[] perSecond) {
+      return new Rate(
+          Arrays.stream(perSecond).max().orElse(0), Arrays.stream(perSecond).average().orElse(0));
+    }
+  }
+
+  /** Since the start. */
+  int second() {
+    return (int) Math.min(SECONDS - 1, (System.nanoTime() - start) / 1_000_000_000L);
+  }
+
+  void request() {
+    requests.incrementAndGet(second());
+  }
+
+  void sent(String name, long bytes) {
+    (name.endsWith(".table") ? tableBytes : otherBytes).addAndGet(second(), bytes);
+  }
+
+  /** Of tables' files, in {@code [from, to)} seconds. */
+  Rate tables(int from, int to) {
+    return Rate.of(slice(tableBytes, from, to));
+  }
+
+  Rate bytes(int from, int to) {
+    long[] all = slice(tableBytes, from, to);
+    long[] others = slice(otherBytes, from, to);
+    for (int i = 0; i < all.length; i++) {
+      all[i] += others[i];
+    }
+    return Rate.of(all);
+  }
+
+  Rate requests(int from, int to) {
+    return Rate.of(slice(requests, from, to));
+  }
+
+  private static long[] slice(AtomicLongArray values, int from, int to) {
+    long[] slice = new long[Math.max(0, to - from)];
+    for (int i = 0; i < slice.length; i++) {
+      slice[i] = values.get(from + i);
+    }
+    return slice;
+  }
+}

@@ -1,0 +1,248 @@
+package io.alluvium.internal.materialize;
+
+import io.alluvium.StateBackendException;
+import io.alluvium.spi.Execution;
+import io.alluvium.spi.Pace;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Spreads what the materializations of a process store over most of their interval, instead of one
+ * burst for each. Thread-safe; guarded by {@code this}, which is not held while anybody waits.
+ */
+public final class UploadPacer {
+
+  /*
+   * All uploads of the process share one token bucket; its rate is the greater of
+   *   1. what all backends store in an interval, judged by what each stored last (one that has not stored yet: by the
+   *      others), divided by the part of the interval that uploads may take;
+   *   2. what is needed so that each upload that waits or runs, one after the other as they became due, ends before its
+   *      deadline, which is that part of the interval after it became due.
+   * The first keeps the rate even, whoever uploads at the moment; the second catches up when a guess was wrong or the
+   * process fell behind. The bandwidth cap bounds both. While somebody waits for an upload that is not paced, which may
+   * stand behind paced ones, nothing is paced.
+   *
+   * The bucket is kept as a debt: a piece may be sent while the debt is small, and adds its size. So the first piece goes
+   * at once, and what is small altogether is never held up.
+   */
+
+  /** What part of the interval uploads may take. */
+  private static final double PART_OF_INTERVAL = 0.8;
+
+  /** Debt that holds nobody up. */
+  private static final long SMALL_BYTES = 1L << 20;
+
+  /** Of an interval: uploads that are late go that fast at most. */
+  private static final double LATE_PART = 0.02;
+
+  private static final long LONGEST_WAIT_NANOS = Duration.ofSeconds(1).toNanos();
+  private static final long NANOS = Duration.ofSeconds(1).toNanos();
+  private static final long UNKNOWN = -1;
+
+  /**
+   * What the user chose.
+   *
+   * @param interval of materializations; zero or less = uploads are not spread
+   * @param bytesPerSecond never faster than this; 0 = no such bound
+   */
+  public record Settings(Duration interval, long bytesPerSecond) {
+    boolean spreads() {
+      return !interval.isZero() && !interval.isNegative();
+    }
+  }
+
+  /** One backend's part in it. Guarded by the {@link UploadPacer} that it belongs to. */
+  public final class Share {
+    private long lastBytes = UNKNOWN;
+    private boolean due;
+    private long order;
+    private long deadlineNanos;
+    private long leftBytes;
+    private boolean closed;
+    private @Nullable CompletableFuture<Boolean> waiting;
+
+    private Share() {}
+
+    /** An upload is due by the clock and may take its part of the interval. */
+    public void due() {
+      long part = (long) (settings.interval().toNanos() * PART_OF_INTERVAL);
+      due(execution.nanoTime() + (settings.spreads() ? part : 0));
+    }
+
+    /** An upload is due, and somebody needs it soon. */
+    public void dueSoon() {
+      due(execution.nanoTime());
+    }
+
+    private void due(long deadline) {
+      synchronized (UploadPacer.this) {
+        due = true;
+        order = ++orders;
+        deadlineNanos = deadline;
+        leftBytes = lastBytes;
+      }
+    }
+
+    /** The upload that was due begins. */
+    public Pace begin(long bytes) {
+      synchronized (UploadPacer.this) {
+        lastBytes = bytes;
+        leftBytes = bytes;
+      }
+      return this::await;
+    }
+
+    /** It has ended, or there was nothing to store. */
+    public void end() {
+      synchronized (UploadPacer.this) {
+        due = false;
+      }
+    }
+
+    private void await(long bytes) {
+      while (true) {
+        CompletableFuture<Boolean> over = new CompletableFuture<>();
+        long nanos;
+        synchronized (UploadPacer.this) {
+          if (closed) {
+            throw StateBackendException.closed("the backend was closed while its table was stored");
+          }
+          nanos = urgent > 0 ? 0 : nanosUntilFree();
+          if (nanos == 0) {
+            debtBytes += bytes;
+            leftBytes = Math.max(0, leftBytes - bytes);
+            return;
+          }
+          waiting = over;
+        }
+        Execution.Scheduled timer =
+            execution.schedule(Duration.ofNanos(nanos), () -> over.complete(true));
+        try {
+          Boolean unused = execution.await(over);
+        } finally {
+          timer.cancel();
+        }
+      }
+    }
+
+    /** Somebody waits for an upload that is not paced, until {@link #endUrgent}. */
+    public void beginUrgent() {
+      List<CompletableFuture<Boolean>> woken = new ArrayList<>();
+      synchronized (UploadPacer.this) {
+        urgent++;
+        for (Share share : shares) {
+          if (share.waiting != null) {
+            woken.add(share.waiting);
+          }
+        }
+      }
+      woken.forEach(each -> each.complete(true));
+    }
+
+    /** Nobody waits for that upload any more. */
+    public void endUrgent() {
+      synchronized (UploadPacer.this) {
+        urgent--;
+      }
+    }
+
+    /** The backend is gone; whoever waits on its behalf fails. Idempotent. */
+    public void close() {
+      CompletableFuture<Boolean> woken;
+      synchronized (UploadPacer.this) {
+        closed = true;
+        due = false;
+        shares.remove(this);
+        woken = waiting;
+      }
+      if (woken != null) {
+        woken.complete(true);
+      }
+    }
+  }
+
+  private final Execution execution;
+  private final Settings settings;
+  private final Set<Share> shares = new LinkedHashSet<>();
+  private long orders;
+  private int urgent;
+  private double debtBytes;
+  private long debtAtNanos;
+
+  public UploadPacer(Execution execution, Settings settings) {
+    this.execution = execution;
+    this.settings = settings;
+    this.debtAtNanos = execution.nanoTime();
+  }
+
+  /** The part of a new backend. */
+  public Share share() {
+    Share share = new Share();
+    synchronized (this) {
+      shares.add(share);
+    }
+    return share;
+  }
+
+  /** How long until the debt is small; at most until somebody should look again. */
+  private synchronized long nanosUntilFree() {
+    long now = execution.nanoTime();
+    double rate = bytesPerSecond(now);
+    if (rate == Double.POSITIVE_INFINITY) {
+      return 0;
+    }
+    debtBytes = Math.max(0, debtBytes - rate * (now - debtAtNanos) / NANOS);
+    debtAtNanos = now;
+    if (debtBytes <= SMALL_BYTES) {
+      return 0;
+    }
+    long nanos = (long) ((debtBytes - SMALL_BYTES) / rate * NANOS);
+    return Math.max(1, Math.min(nanos, LONGEST_WAIT_NANOS));
+  }
+
+  /** The rate now; infinite when uploads are neither spread nor bounded. */
+  private synchronized double bytesPerSecond(long now) {
+    double cap =
+        settings.bytesPerSecond() == 0 ? Double.POSITIVE_INFINITY : settings.bytesPerSecond();
+    if (!settings.spreads()) {
+      return cap;
+    }
+    double typical = typicalBytes();
+    double all = 0;
+    List<Share> dueShares = new ArrayList<>();
+    for (Share share : shares) {
+      all += share.lastBytes == UNKNOWN ? typical : share.lastBytes;
+      if (share.due) {
+        dueShares.add(share);
+      }
+    }
+    double interval = (double) settings.interval().toNanos() / NANOS;
+    double rate = all / (interval * PART_OF_INTERVAL);
+    dueShares.sort(Comparator.comparingLong(share -> share.order));
+    double before = 0;
+    for (Share share : dueShares) {
+      before += share.leftBytes == UNKNOWN ? typical : share.leftBytes;
+      double left = (double) (share.deadlineNanos - now) / NANOS;
+      rate = Math.max(rate, before / Math.max(left, interval * LATE_PART));
+    }
+    return Math.min(cap, Math.max(rate, 1));
+  }
+
+  private synchronized double typicalBytes() {
+    long known = 0;
+    double sum = 0;
+    for (Share share : shares) {
+      if (share.lastBytes != UNKNOWN) {
+        known++;
+        sum += share.lastBytes;
+      }
+    }
+    return known == 0 ? 0 : sum / known;
+  }
+}

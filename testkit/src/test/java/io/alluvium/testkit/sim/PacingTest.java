@@ -1,0 +1,195 @@
+package io.alluvium.testkit.sim;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.alluvium.StateBackendException;
+import io.alluvium.StateBackendException.Kind;
+import io.alluvium.internal.materialize.UploadPacer;
+import io.alluvium.spi.Pace;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** The pace of materializations, in virtual time. */
+final class PacingTest {
+
+  private static final long MB = 1L << 20;
+  private static final int BACKENDS = 8;
+  private static final Duration INTERVAL = Duration.ofSeconds(100);
+  private static final long PIECE = MB;
+
+  private final Simulation simulation = new Simulation(new InOrder());
+  private final SimulatedProcess process = simulation.process("P");
+  private final List<Upload> uploads = new ArrayList<>();
+  private final long[] bytesBySecond = new long[2_000];
+
+  /** When one upload was due and when it ended. */
+  private record Upload(double dueSeconds, double endSeconds) {
+    double took() {
+      return endSeconds - dueSeconds;
+    }
+  }
+
+  private UploadPacer pacer(Duration interval, long cap) {
+    return new UploadPacer(process.execution(), new UploadPacer.Settings(interval, cap));
+  }
+
+  private double now() {
+    return process.execution().nanoTime() / 1e9;
+  }
+
+  private void upload(UploadPacer.Share share, long bytes) {
+    Pace pace = share.begin(bytes);
+    for (long sent = 0; sent < bytes; sent += PIECE) {
+      long piece = Math.min(PIECE, bytes - sent);
+      pace.await(piece);
+      bytesBySecond[(int) now()] += piece;
+    }
+  }
+
+  /** Backends that upload once an interval, as many at a time as there are threads: one. */
+  private void periodically(UploadPacer pacer, int rounds, long firstBytes, long laterBytes) {
+    Random random = new Random(1);
+    for (int i = 0; i < BACKENDS; i++) {
+      UploadPacer.Share share = pacer.share();
+      long first = (long) (random.nextDouble() * INTERVAL.toNanos());
+      process.spawn(
+          "backend" + i,
+          () -> {
+            process.execution().sleep(Duration.ofNanos(first));
+            for (int round = 0; round < rounds; round++) {
+              double due = now();
+              long bytes = round < 2 ? firstBytes : laterBytes;
+              share.due();
+              CompletableFuture<Boolean> end = new CompletableFuture<>();
+              process
+                  .execution()
+                  .materializations()
+                  .execute(
+                      () -> {
+                        upload(share, bytes);
+                        share.end();
+                        end.complete(true);
+                      });
+              process.execution().await(end);
+              uploads.add(new Upload(due, now()));
+              process
+                  .execution()
+                  .sleep(Duration.ofNanos((long) ((due + INTERVAL.toSeconds() - now()) * 1e9)));
+            }
+          });
+    }
+    simulation.run();
+  }
+
+  @Test
+  void sameSizes_evenRateAndEveryUploadEndsInTime() {
+    periodically(pacer(INTERVAL, 0), 6, 40 * MB, 40 * MB);
+    assertThat(uploads).hasSize(6 * BACKENDS).allMatch(upload -> upload.took() <= 81);
+    // From when every backend has uploaded once until the first one is done.
+    long[] tens = new long[40];
+    for (int second = 100; second < 500; second++) {
+      tens[second / 10 - 10] += bytesBySecond[second];
+    }
+    double average = Arrays.stream(tens).average().orElseThrow();
+    long peak = Arrays.stream(tens).max().orElseThrow();
+    assertThat(average)
+        .isBetween(BACKENDS * 40.0 * MB / 10 * 0.95, BACKENDS * 40.0 * MB / 10 * 1.05);
+    assertThat(peak / average).isLessThanOrEqualTo(1.5);
+  }
+
+  @Test
+  void sizesFiveTimesTheGuess_stillEndInTime() {
+    periodically(pacer(INTERVAL, 0), 5, 10 * MB, 50 * MB);
+    assertThat(uploads).hasSize(5 * BACKENDS).allMatch(upload -> upload.took() <= 81);
+  }
+
+  @Test
+  void cap_isNeverExceeded() {
+    periodically(pacer(INTERVAL, 2 * MB), 3, 40 * MB, 40 * MB);
+    assertThat(Arrays.stream(bytesBySecond).max().orElseThrow()).isLessThanOrEqualTo(4 * MB);
+    assertThat(Arrays.stream(bytesBySecond).sum()).isEqualTo(3 * BACKENDS * 40 * MB);
+  }
+
+  @Test
+  void uploadThatIsNeededSoon_goesFast() {
+    UploadPacer.Share share = pacer(INTERVAL, 0).share();
+    process.spawn(
+        "main",
+        () -> {
+          share.dueSoon();
+          upload(share, 200 * MB);
+        });
+    simulation.run();
+    assertThat(now()).isLessThanOrEqualTo(INTERVAL.toSeconds() * 0.02 * 6);
+  }
+
+  @Test
+  void uploadThatSomebodyWaitsFor_isNotHeldUpByAPacedOne() {
+    UploadPacer pacer = pacer(Duration.ofHours(10), 0);
+    UploadPacer.Share share = pacer.share();
+    UploadPacer.Share other = pacer.share();
+    process.spawn(
+        "paced",
+        () -> {
+          share.due();
+          upload(share, 100 * MB);
+          share.end();
+        });
+    process.spawn(
+        "urgent",
+        () -> {
+          process.execution().sleep(Duration.ofSeconds(30));
+          other.beginUrgent();
+          process.execution().sleep(Duration.ofSeconds(1));
+          other.endUrgent();
+        });
+    simulation.run();
+    assertThat(now()).isLessThan(32);
+  }
+
+  @Test
+  void smallUploads_neverWait() {
+    UploadPacer.Share share = pacer(INTERVAL, 0).share();
+    process.spawn(
+        "main",
+        () -> {
+          for (int i = 0; i < 10; i++) {
+            share.due();
+            upload(share, 50_000);
+            share.end();
+          }
+        });
+    simulation.run();
+    assertThat(now()).isLessThan(0.001);
+  }
+
+  @Test
+  void close_whileAnUploadWaits_endsIt() {
+    UploadPacer.Share share = pacer(Duration.ofHours(10), 0).share();
+    List<Kind> ends = new ArrayList<>();
+    process.spawn(
+        "upload",
+        () -> {
+          share.due();
+          try {
+            upload(share, 100 * MB);
+          } catch (StateBackendException e) {
+            ends.add(e.kind());
+          }
+        });
+    process.spawn(
+        "closer",
+        () -> {
+          process.execution().sleep(Duration.ofSeconds(30));
+          share.close();
+        });
+    simulation.run();
+    assertThat(ends).containsExactly(Kind.CLOSED);
+    assertThat(now()).isLessThan(31);
+  }
+}
