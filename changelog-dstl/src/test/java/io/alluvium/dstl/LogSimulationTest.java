@@ -4,9 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.alluvium.KeyGroupRange;
 import io.alluvium.StateBackendException;
+import io.alluvium.internal.remote.GuardedBlobStore;
 import io.alluvium.spi.BlobName;
+import io.alluvium.spi.BlobStore;
 import io.alluvium.spi.BlockRef;
 import io.alluvium.spi.Changelog;
+import io.alluvium.spi.Metrics;
+import io.alluvium.spi.RequestListener;
 import io.alluvium.testkit.Seeds;
 import io.alluvium.testkit.blob.MapBlobStore;
 import io.alluvium.testkit.sim.SimulatedBlobStore;
@@ -57,8 +61,13 @@ final class LogSimulationTest {
       SimulatedProcess process = simulation.process("p");
       SimulatedBlobStore.Network network =
           new SimulatedBlobStore.Network(
-              random.nextDouble() / 4, random.nextDouble() / 4, random.nextDouble() / 8);
-      Log log = new Log(process.store(map, network), process.execution(), settings);
+              random.nextDouble() / 4,
+              random.nextDouble() / 4,
+              random.nextDouble() / 8,
+              random.nextDouble() / 4,
+              random.nextDouble() / 16);
+      Log log =
+          new Log(storeOf(process, network, random.nextBoolean()), process.execution(), settings);
       for (int id = 0; id < TASKS; id++) {
         int task = id;
         long taskSeed = random.nextLong();
@@ -77,6 +86,17 @@ final class LogSimulationTest {
       simulation.run();
     }
     checkPromises();
+  }
+
+  private BlobStore storeOf(
+      SimulatedProcess process, SimulatedBlobStore.Network network, boolean secondRequests) {
+    BlobStore store = process.store(map, network);
+    return secondRequests
+        ? GuardedBlobStore.over(
+            store,
+            new GuardedBlobStore.Context(process.execution(), 1, Metrics.NONE),
+            RequestListener.NONE)
+        : store;
   }
 
   private void run(Log log, SimulatedProcess process, int id, long seed) {
