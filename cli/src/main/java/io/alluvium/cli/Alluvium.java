@@ -51,10 +51,17 @@ public final class Alluvium implements Runnable {
     commandLine.registerConverter(Integer.class, new Converters.OfInteger());
     commandLine.setCaseInsensitiveEnumValuesAllowed(true);
     commandLine.setUsageHelpAutoWidth(true);
+    keepOrderOfOptions(commandLine);
     commandLine.setParameterExceptionHandler(Failures::usage);
     commandLine.setExecutionExceptionHandler(
         (exception, command, parsed) -> Failures.execution(exception, command, root.verbose));
     return commandLine;
+  }
+
+  /** What must be given comes first, as declared; by the alphabet it would be lost. */
+  private static void keepOrderOfOptions(CommandLine command) {
+    command.getCommandSpec().usageMessage().sortOptions(false);
+    command.getSubcommands().values().forEach(Alluvium::keepOrderOfOptions);
   }
 
   @Override

@@ -8,6 +8,7 @@ import picocli.CommandLine.Spec;
 /** Looks after stored checkpoints. Confined to the main thread. */
 @Command(
     name = "checkpoints",
+    customSynopsis = "alluvium checkpoints list|show|verify|gc --dir URI [OPTIONS]",
     description = "Lists, shows, verifies and cleans up the checkpoints of a job.",
     subcommands = {ListCommand.class, ShowCommand.class, VerifyCommand.class, GcCommand.class})
 final class CheckpointsCommand implements Runnable {

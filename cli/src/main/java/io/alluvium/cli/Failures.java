@@ -6,12 +6,18 @@ import io.alluvium.cli.input.JobException;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
+import java.util.regex.Pattern;
 import picocli.CommandLine;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.UnmatchedArgumentException;
 
 /** What a failed command says, and its exit status. Stateless. */
 final class Failures {
+
+  /** What the parser says before what is wrong with an argument that is no option. */
+  private static final Pattern POSITION =
+      Pattern.compile("Invalid value for positional parameter at index \\d+ \\(\\w+\\): ");
 
   private Failures() {}
 
@@ -19,11 +25,24 @@ final class Failures {
   static int usage(ParameterException exception, String[] args) {
     CommandLine command = exception.getCommandLine();
     PrintWriter err = command.getErr();
-    err.println("alluvium: " + exception.getMessage());
+    err.println("alluvium: " + sentence(exception));
     UnmatchedArgumentException.printSuggestions(exception, err);
     err.println("Try '" + command.getCommandSpec().qualifiedName() + " --help'.");
     err.flush();
     return CommandLine.ExitCode.USAGE;
+  }
+
+  private static String sentence(ParameterException exception) {
+    CommandSpec command = exception.getCommandLine().getCommandSpec();
+    if (exception instanceof UnmatchedArgumentException unmatched
+        && !unmatched.isUnknownOption()
+        && !command.subcommands().isEmpty()) {
+      return "unknown command '"
+          + unmatched.getUnmatched().get(0)
+          + "'; there are "
+          + String.join(", ", command.subcommands().keySet());
+    }
+    return POSITION.matcher(String.valueOf(exception.getMessage())).replaceFirst("");
   }
 
   /** A command that failed on its way. */

@@ -18,6 +18,7 @@ import picocli.CommandLine.Spec;
 /** Deletes what no checkpoint needs. Confined to the main thread. */
 @Command(
     name = "gc",
+    customSynopsis = "alluvium checkpoints gc --dir URI [--dry-run] [--grace DURATION] [OPTIONS]",
     description =
         "Deletes blobs that no retained checkpoint reaches. What the newest owner of the job wrote"
             + " is spared until its newest blob is older than the grace period.")
@@ -58,13 +59,19 @@ final class GcCommand implements Callable<Integer> {
     collection.deleted().forEach(out::println);
     out.println(
         (dryRun ? "would delete " : "deleted ")
-            + collection.deleted().size()
-            + " blobs, "
+            + counted(collection.deleted().size())
+            + ", "
             + Bytes.shown(collection.bytes())
-            + "; left alone because their owner may need them: "
-            + collection.kept());
+            + (collection.kept() == 0
+                ? ""
+                : "; left alone, because their owner may need them: "
+                    + counted(collection.kept())));
     out.flush();
     return CommandLine.ExitCode.OK;
+  }
+
+  private static String counted(int blobs) {
+    return blobs + (blobs == 1 ? " blob" : " blobs");
   }
 
   /** A job that still runs would not notice what it loses before it names it. */

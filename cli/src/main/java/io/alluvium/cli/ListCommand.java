@@ -15,6 +15,7 @@ import picocli.CommandLine.Spec;
 /** Lists checkpoints. Confined to the main thread. */
 @Command(
     name = "list",
+    customSynopsis = "alluvium checkpoints list --dir URI [OPTIONS]",
     description =
         "Prints a line for each checkpoint, oldest first, that starts with its id. A damaged one is"
             + " listed by its blob name; the exit status is then 1.")

@@ -8,6 +8,7 @@ import picocli.CommandLine.Spec;
 /** Runs a job. Confined to the main thread. */
 @Command(
     name = "run",
+    customSynopsis = "alluvium run wordcount|sliding-window [OPTIONS]",
     description =
         "Runs a job on this machine, in this process. The same command again resumes after any"
             + " crash.",

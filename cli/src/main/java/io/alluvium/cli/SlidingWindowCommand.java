@@ -12,6 +12,10 @@ import picocli.CommandLine.Spec;
 /** Aggregates over sliding windows. Confined to the main thread. */
 @Command(
     name = "sliding-window",
+    customSynopsis = {
+      "alluvium run sliding-window --input FILE|DIR... --output DIR --key COL --time COL",
+      "           --value COL --window DURATION --slide DURATION [OPTIONS]"
+    },
     description = {
       "Counts, sums and takes the maximum of CSV rows over sliding windows of event time.",
       "The files are CSV with a header (RFC 4180, UTF-8). Windows are [k*slide, k*slide+window)"

@@ -18,6 +18,7 @@ import picocli.CommandLine.Spec;
 /** Checks every byte of a checkpoint. Confined to the main thread. */
 @Command(
     name = "verify",
+    customSynopsis = "alluvium checkpoints verify ID --dir URI [OPTIONS]",
     description =
         "Reads and checks every byte that a checkpoint refers to, then every other blob under the"
             + " directory, and names what is wrong (exit status 1).")
@@ -68,7 +69,13 @@ final class VerifyCommand implements Callable<Integer> {
     out.println(
         problems.isEmpty()
             ? "checkpoint " + id + " and all other blobs are sound (" + read + " read)"
-            : "checkpoint " + id + ": " + problems.size() + " problems (" + read + " read)");
+            : "checkpoint "
+                + id
+                + ": "
+                + problems.size()
+                + (problems.size() == 1 ? " problem (" : " problems (")
+                + read
+                + " read)");
     out.flush();
     return problems.isEmpty() ? CommandLine.ExitCode.OK : CommandLine.ExitCode.SOFTWARE;
   }

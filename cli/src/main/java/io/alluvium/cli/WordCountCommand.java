@@ -10,6 +10,7 @@ import picocli.CommandLine.Spec;
 /** Counts words. Confined to the main thread. */
 @Command(
     name = "wordcount",
+    customSynopsis = "alluvium run wordcount --input FILE|DIR... --output DIR [OPTIONS]",
     description = {
       "Counts the words of text files (UTF-8).",
       "A word is a maximal run of letters and digits, in lower case. At the end of the input,"

@@ -118,11 +118,11 @@ final class CheckpointsCommandTest {
     Path stray = stray();
     String name = store.relativize(stray).toString();
     Cli.Result dry = checkpoints("gc", "--dry-run", "--grace", "0s");
-    assertThat(dry.out()).contains(name, "would delete 1 blobs, 3 B");
+    assertThat(dry.out()).contains(name, "would delete 1 blob, 3 B");
     assertThat(stray).exists();
     Cli.Result spared = checkpoints("gc");
     assertThat(spared.err()).isEmpty();
-    assertThat(spared.out()).contains("deleted 0 blobs, 0 B", "may need them: 1");
+    assertThat(spared.out()).contains("deleted 0 blobs, 0 B", "may need them: 1 blob");
     assertThat(stray).exists();
     assertThat(checkpoints("gc", "--dry-run", "--grace", "29m").err())
         .contains("warning: a job that still runs and has stored nothing for 29m loses what")
@@ -130,7 +130,7 @@ final class CheckpointsCommandTest {
     Cli.Result gc = checkpoints("gc", "--grace", "0s");
     assertThat(gc.err()).contains("warning: a job that still runs loses what no checkpoint names");
     assertThat(gc.status()).as(gc.err()).isZero();
-    assertThat(gc.out()).contains(name, "deleted 1 blobs, 3 B");
+    assertThat(gc.out()).contains(name, "deleted 1 blob, 3 B");
     assertThat(stray).doesNotExist();
     assertThat(checkpoints("verify", Long.toString(newest())).status()).isZero();
   }

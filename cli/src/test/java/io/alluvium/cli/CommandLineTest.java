@@ -50,7 +50,8 @@ final class CommandLineTest {
     assertUsage("Missing required option: '--output=DIR'", "run", "wordcount", "--input", "x");
     assertUsage("name the job to run", "run");
     assertUsage("name what to do", "checkpoints");
-    assertUsage("Unmatched argument", "dmeo");
+    assertUsage("unknown command 'dmeo'; there are demo, run, checkpoints", "dmeo");
+    assertUsage("unknown command 'ls'; there are list, show, verify, gc", "checkpoints", "ls");
     assertThat(dir.resolve("out")).doesNotExist();
   }
 

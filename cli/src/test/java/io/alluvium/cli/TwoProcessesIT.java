@@ -13,12 +13,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What other processes, and the limits of the machine, do to a running job. */
 final class TwoProcessesIT {
+  /** Exit status of a script that may not mount. */
+  private static final int NO_MOUNT = 97;
+
   @TempDir Path dir;
   private final List<Process> processes = new ArrayList<>();
   private List<String> lines = List.of();
@@ -86,6 +90,52 @@ final class TwoProcessesIT {
     Process again = start(List.of());
     List<String> rest = again.errorReader(StandardCharsets.UTF_8).lines().toList();
     assertThat(again.waitFor()).as("%s", rest).isZero();
+    assertExact();
+  }
+
+  /**
+   * Everything on a file system of 1 MB: output, checkpoints and RocksDB's files. It stands in a
+   * mount namespace that ends with the processes, and grows before the second one starts.
+   */
+  @Test
+  void disk_fullForRocksDb_isToldInOneSentence_andTheJobResumes() throws Exception {
+    Path disk = Files.createDirectory(dir.resolve("disk"));
+    Path saved = Files.createDirectory(dir.resolve("saved"));
+    output = disk;
+    Path script =
+        Files.writeString(
+            dir.resolve("full.sh"),
+            String.join(
+                "\n",
+                "mount -t tmpfs -o size=1m none '" + disk + "' || exit " + NO_MOUNT,
+                "\"$@\" 2> '" + saved + "/first'; echo $? > '" + saved + "/status'",
+                "mount -o remount,size=64m '" + disk + "' || exit 1",
+                "\"$@\" 2> '" + saved + "/second' || exit 1",
+                "cp '" + disk + "'/*.tsv '" + saved + "'"));
+    String namespace = "unshare -m true 2> /dev/null && exec unshare -m \"$@\"; exec unshare -rm \"$@\"";
+    Process both =
+        start(
+            List.of("bash", "-c", namespace, "namespace", "bash", script.toString()),
+            "--set",
+            "dstl.dfs.upload.max-attempts=1");
+    List<String> said = both.errorReader(StandardCharsets.UTF_8).lines().toList();
+    int status = both.waitFor();
+    boolean mounted = Files.exists(saved.resolve("status"));
+    if (!mounted) {
+      String why = "a small file system cannot be mounted here (status " + status + "): " + said;
+      System.err.println("SKIPPED: a full disk under RocksDB; " + why);
+      Assumptions.abort(why);
+    }
+    assertThat(status).as("%s", said).isZero();
+    assertThat(saved.resolve("status")).hasContent("1");
+    List<String> messages = Files.readAllLines(saved.resolve("first"));
+    assertThat(messages).noneMatch(line -> line.startsWith("\tat "));
+    assertThat(messages.get(messages.size() - 1))
+        .startsWith("alluvium: ")
+        .contains("is full; free space on it", "same command again");
+    assertThat(Files.readAllLines(saved.resolve("second")))
+        .anyMatch(line -> line.startsWith("resuming from checkpoint "));
+    output = saved;
     assertExact();
   }
 

@@ -171,9 +171,9 @@ final class Coordinator {
       throw new JobException(
           "it is unknown whether checkpoint "
               + id
-              + " was stored, because "
+              + " was stored ("
               + reason.getMessage()
-              + "; once that is mended, run the same command again: it resumes from this"
+              + "); once that is mended, run the same command again: it resumes from this"
               + " checkpoint if it is there, from the one before otherwise",
           e);
     }
@@ -187,9 +187,9 @@ final class Coordinator {
     if (failuresInARow >= MAX_FAILURES) {
       throw new JobException(
           failuresInARow
-              + " checkpoints in a row failed, the last one because "
+              + " checkpoints in a row failed ("
               + cause.getMessage()
-              + "; once that is mended, run the same command again: it resumes from the newest"
+              + "); once that is mended, run the same command again: it resumes from the newest"
               + " confirmed checkpoint",
           cause);
     }

@@ -48,8 +48,8 @@ final class CoordinatorTest {
       assertThatThrownBy(coordinator::takeCheckpoint)
           .isInstanceOf(JobException.class)
           .hasMessage(
-              "it is unknown whether checkpoint 7 was stored, because the disk is full; once that"
-                  + " is mended, run the same command again: it resumes from this checkpoint if it"
+              "it is unknown whether checkpoint 7 was stored (the disk is full); once that is"
+                  + " mended, run the same command again: it resumes from this checkpoint if it"
                   + " is there, from the one before otherwise");
     }
   }
