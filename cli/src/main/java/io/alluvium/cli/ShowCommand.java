@@ -22,8 +22,10 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** Shows one checkpoint. Confined to the main thread. */
-@Command(name = "show",
-    customSynopsis = "alluvium checkpoints show ID --dir URI [OPTIONS]", description = "Prints what one checkpoint consists of.")
+@Command(
+    name = "show",
+    customSynopsis = "alluvium checkpoints show ID --dir URI [OPTIONS]",
+    description = "Prints what one checkpoint consists of.")
 final class ShowCommand implements Callable<Integer> {
 
   @Spec private CommandSpec spec = CommandSpec.create();

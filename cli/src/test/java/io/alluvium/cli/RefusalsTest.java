@@ -98,7 +98,8 @@ final class RefusalsTest {
       Cli.Result result = Cli.run("checkpoints", verb, "x", "--dir", dir.toString());
       assertThat(result.status()).isEqualTo(2);
       assertThat(result.err())
-          .startsWith("alluvium: 'x' is not the id of a checkpoint; 'alluvium checkpoints list' shows those");
+          .startsWith(
+              "alluvium: 'x' is not the id of a checkpoint; 'alluvium checkpoints list' shows those");
     }
   }
 

@@ -25,7 +25,6 @@ final class TwoProcessesIT {
 
   @TempDir Path dir;
   private final List<Process> processes = new ArrayList<>();
-  private List<String> lines = List.of();
   private Map<String, Long> expected = Map.of();
   private Path input;
   private Path output;
@@ -34,7 +33,11 @@ final class TwoProcessesIT {
   void setUp() throws IOException {
     input = dir.resolve("in.txt");
     output = dir.resolve("out");
-    lines = WordCountRunTest.randomLines(new Random(9), 5_000);
+    write(5_000);
+  }
+
+  private void write(int count) throws IOException {
+    List<String> lines = WordCountRunTest.randomLines(new Random(9), count);
     expected = Cli.recount(lines);
     Files.write(input, lines, StandardCharsets.UTF_8);
   }
@@ -102,6 +105,7 @@ final class TwoProcessesIT {
     Path disk = Files.createDirectory(dir.resolve("disk"));
     Path saved = Files.createDirectory(dir.resolve("saved"));
     output = disk;
+    write(20_000);
     Path script =
         Files.writeString(
             dir.resolve("full.sh"),
@@ -112,7 +116,8 @@ final class TwoProcessesIT {
                 "mount -o remount,size=64m '" + disk + "' || exit 1",
                 "\"$@\" 2> '" + saved + "/second' || exit 1",
                 "cp '" + disk + "'/*.tsv '" + saved + "'"));
-    String namespace = "unshare -m true 2> /dev/null && exec unshare -m \"$@\"; exec unshare -rm \"$@\"";
+    String namespace =
+        "unshare -m true 2> /dev/null && exec unshare -m \"$@\"; exec unshare -rm \"$@\"";
     Process both =
         start(
             List.of("bash", "-c", namespace, "namespace", "bash", script.toString()),
