@@ -37,7 +37,8 @@ final class RunSession {
   private static void warnOfMemory(PrintWriter err, Map<String, String> backend) {
     String directory = backend.getOrDefault(CoreOptions.CHECKPOINT_DIRECTORY.key(), "");
     String storage = backend.getOrDefault(CoreOptions.CHANGELOG_STORAGE.key(), "");
-    if (directory.startsWith("memory:") || storage.equals("memory")) {
+    boolean logged = !backend.getOrDefault(CoreOptions.CHANGELOG_ENABLED.key(), "").equals("false");
+    if (directory.startsWith("memory:") || (logged && storage.equals("memory"))) {
       err.println(
           "warning: "
               + (directory.startsWith("memory:")
