@@ -134,7 +134,13 @@ public final class GuardedBlobStore implements BlobStore {
         limit.call(
             Urgency.BACKGROUND,
             () -> {
-              store.putFile(name, file, pace);
+              store.putFile(
+                  name,
+                  file,
+                  bytes -> {
+                    limit.awaitCalm();
+                    pace.await(bytes);
+                  });
               return true;
             });
   }

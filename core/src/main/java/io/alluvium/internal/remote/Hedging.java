@@ -99,12 +99,7 @@ final class Hedging {
 
   private void isSlow(Race<?> race) {
     if (!limit.complainedLately() && budget.spend()) {
-      made.add(1);
-      race.second(
-          () -> {
-            budget.giveBack();
-            made.add(-1);
-          });
+      race.second(() -> made.add(1), budget::giveBack);
     }
   }
 }

@@ -129,34 +129,38 @@ final class Race<T> {
   /**
    * Makes the second request soon unless the first has returned; does not wait.
    *
+   * @param made runs when it is made
    * @param notMade runs if it will not be made after all
    */
-  void second(Runnable notMade) {
-    synchronized (this) {
-      if (second != Second.NONE) {
-        notMade.run();
-        return;
-      }
-      second = Second.QUEUED;
+  void second(Runnable made, Runnable notMade) {
+    if (!move(Second.NONE, Second.QUEUED)) {
+      notMade.run();
+      return;
     }
     try {
-      execution.hedges().execute(() -> runSecond(notMade));
+      execution.hedges().execute(() -> runSecond(made, notMade));
     } catch (RejectedExecutionException e) {
       // The process is closing; the first request is on its own.
       notMade.run();
     }
   }
 
-  private void runSecond(Runnable notMade) {
-    synchronized (this) {
-      if (second != Second.QUEUED) {
-        notMade.run();
-        return;
-      }
-      second = Second.RUNNING;
+  private synchronized boolean move(Second from, Second to) {
+    boolean moves = second == from;
+    if (moves) {
+      second = to;
+    }
+    return moves;
+  }
+
+  private void runSecond(Runnable made, Runnable notMade) {
+    if (!move(Second.QUEUED, Second.RUNNING)) {
+      notMade.run();
+      return;
     }
     End<T> end = new End<>(null, StateBackendException.internal("the second request ended early"));
     try {
+      made.run();
       end = attempt(secondGivenUp);
     } finally {
       if (end.failure == null) {

@@ -29,11 +29,14 @@ final class RequestLimit {
    *    on its way. One in the background waits for all, but is let in when nothing else runs, so that the limit, at least
    *    1, lets everybody through in the end.
    * 2. Complaints that come close together are about the same load: the limit is halved once for them.
-   * 3. Up to the first complaint there is no limit, and none again once it has grown to `MOST`.
+   * 3. A file that is on its way sends its next piece when the store has been calm for a second, or after ten.
+   * 4. Up to the first complaint there is no limit, and none again once it has grown to `MOST`.
    */
   static final int MOST = 256;
 
   private static final long COMPLAINTS_TOGETHER_NANOS = Duration.ofSeconds(1).toNanos();
+
+  private static final long LONGEST_REST_NANOS = Duration.ofSeconds(10).toNanos();
 
   private static final long LATELY_NANOS = Duration.ofMinutes(1).toNanos();
 
@@ -92,6 +95,31 @@ final class RequestLimit {
       if (first || now - lastHalvedNanos >= COMPLAINTS_TOGETHER_NANOS) {
         lastHalvedNanos = now;
         limit = Math.max(1, Math.min(limit, foreground + background) / 2);
+      }
+    }
+  }
+
+  /**
+   * Waits until the store has not complained for a second; ten at most, so that there is progress.
+   */
+  void awaitCalm() {
+    long start = execution.nanoTime();
+    while (true) {
+      long now = execution.nanoTime();
+      long rest;
+      synchronized (this) {
+        rest = complainedBefore ? lastComplaintNanos + COMPLAINTS_TOGETHER_NANOS - now : 0;
+      }
+      if (rest <= 0 || now - start >= LONGEST_REST_NANOS) {
+        return;
+      }
+      CompletableFuture<Boolean> over = new CompletableFuture<>();
+      Execution.Scheduled timer =
+          execution.schedule(Duration.ofNanos(rest), () -> over.complete(true));
+      try {
+        Boolean unused = execution.await(over);
+      } finally {
+        timer.cancel();
       }
     }
   }

@@ -109,6 +109,17 @@ class RequestLimitTest {
   }
 
   @Test
+  void awaitCalm_lastsASecondAfterTheLastComplaint() {
+    long start = System.nanoTime();
+    limit.awaitCalm();
+    assertThat(System.nanoTime() - start).isLessThan(TimeUnit.MILLISECONDS.toNanos(900));
+    limit.throttled();
+    long complaint = System.nanoTime();
+    limit.awaitCalm();
+    assertThat(System.nanoTime() - complaint).isGreaterThan(TimeUnit.MILLISECONDS.toNanos(990));
+  }
+
+  @Test
   void requestThatFails_givesItsPlaceBackAndDoesNotRaiseTheLimit() {
     limit.throttled();
     for (int i = 0; i < 3; i++) {
