@@ -200,7 +200,7 @@ final class ByteBackendTest {
   @ValueSource(strings = {"heap", "rocksdb"})
   void queue_isOrderedByRankThenKeyGroup(String table) {
     ByteBackend backend = open(table).bytes(4, GROUPS, List.of(), RestoreMode.REUSE);
-    ByteQueue queue = backend.queue(STATE, ByteQueue.Start.EMPTY);
+    ByteQueue queue = backend.queue(STATE, GROUPS, ByteQueue.Start.EMPTY);
     byte[] late = timer(0, 9, "a");
     byte[] early = timer(3, 5, "b");
     byte[] sameTime = timer(1, 5, "c");

@@ -55,8 +55,12 @@ public interface ByteBackend extends AutoCloseable {
   /** As {@link #scan}, without the keys before {@code from}, which starts with the prefix. */
   TableScan scanFrom(byte[] prefix, int prefixLength, byte[] from, int fromLength);
 
-  /** A queue over the keys of one state that have the empty key and the empty namespace. */
-  ByteQueue queue(int stateId, ByteQueue.Start start);
+  /**
+   * A queue over the keys of one state that have the empty key and the empty namespace.
+   *
+   * @param keyGroups within the backend's
+   */
+  ByteQueue queue(int stateId, KeyGroupRange keyGroups, ByteQueue.Start start);
 
   /** The sequence number of the next change: the tag that a list operand must carry. */
   long nextSqn();

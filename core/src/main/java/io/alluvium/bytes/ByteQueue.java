@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
  * one state:
  *
  * <pre>
- *   | key group | state id | 0 | 0 | rank, 8 bytes | rest |
+ *   | key group | state id | 0 | 0 | rank, at most 8 bytes | rest |
  * </pre>
  *
  * <p>Ordered by rank, then by key group, then by the rest, all unsigned. The table holds all of

@@ -157,9 +157,9 @@ final class ByteSubtask implements ByteBackend {
   }
 
   @Override
-  public ByteQueue queue(int stateId, ByteQueue.Start start) {
+  public ByteQueue queue(int stateId, KeyGroupRange keyGroups, ByteQueue.Start start) {
     checkOpen();
-    return new StoredQueue(parts.writes, context.keyGroups, stateId, start);
+    return new StoredQueue(parts.writes, keyGroups, stateId, start);
   }
 
   @Override

@@ -185,12 +185,11 @@ final class TimerHead {
     byte[] theirs = other.first();
     int order =
         Arrays.compareUnsigned(
-            mine,
-            timerOffset,
-            timerOffset + Long.BYTES,
-            theirs,
-            timerOffset,
-            timerOffset + Long.BYTES);
+            mine, timerOffset, rankEnd(mine), theirs, timerOffset, rankEnd(theirs));
     return order < 0 || (order == 0 && keyGroup < other.keyGroup);
+  }
+
+  private int rankEnd(byte[] key) {
+    return Math.min(timerOffset + Long.BYTES, key.length);
   }
 }

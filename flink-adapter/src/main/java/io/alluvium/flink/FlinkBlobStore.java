@@ -1,0 +1,422 @@
+package io.alluvium.flink;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import io.alluvium.StateBackendException;
+import io.alluvium.spi.BlobInfo;
+import io.alluvium.spi.BlobName;
+import io.alluvium.spi.BlobStore;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.function.Supplier;
+import org.apache.flink.runtime.state.StreamStateHandle;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The blobs of one keyed backend, between core, which names them, and Flink's checkpoints, which
+ * hold them. Thread-safe; guarded by {@code this}, not held across I/O of Flink's streams.
+ */
+final class FlinkBlobStore implements BlobStore {
+
+  private static final Logger LOG = LoggerFactory.getLogger(FlinkBlobStore.class);
+
+  /** Larger blobs are kept in files. */
+  private static final int MEMORY_BYTES = 64 << 10;
+
+  /*
+   * Flink owns what a checkpoint is given: when the checkpoint is declined, the JobManager deletes its new files, whoever
+   * else would need them. So a blob is ours until a checkpoint that names it has completed:
+   *
+   *   put            keeps a copy of our own: small ones in memory, others in a local file (a hard link for a table file)
+   *   early          may store it ahead of any checkpoint (a long changelog, a materialization); still ours to discard
+   *   give(n)        checkpoint n is about to name it: n gets the early file, or a new one made of our copy
+   *   confirm(n)     n has completed: its files stand in Flink's registry, later checkpoints refer to them by a
+   *                  placeholder, our copy goes
+   *   abort(n)       what n was given is gone; the next checkpoint gets new files
+   *
+   * Each of several checkpoints that are under way at once gets files of its own, because any of them may be declined.
+   * What core asks for first (durable = put has returned) is therefore weaker than elsewhere; the checkpoint is not
+   * reported to Flink before its files are stored.
+   */
+  private final Path directory;
+  private final boolean keepsCopies;
+
+  @GuardedBy("this")
+  private final Map<BlobName, Blob> blobs = new LinkedHashMap<>();
+
+  @GuardedBy("this")
+  private final Map<Long, Set<BlobName>> pending = new HashMap<>();
+
+  private volatile @Nullable EarlyUploads early;
+
+  @GuardedBy("this")
+  private boolean closed;
+
+  /** What becomes of own copies when a completed checkpoint has one. */
+  enum Copies {
+    DROPPED,
+    /** For Flink's local recovery. */
+    KEPT
+  }
+
+  /**
+   * @param directory for own copies; on the file system of the tables; made when it is needed
+   */
+  FlinkBlobStore(Path directory, Copies copies) {
+    this.directory = directory;
+    this.keepsCopies = copies == Copies.KEPT;
+  }
+
+  /** From now on blobs may be stored ahead of their checkpoint. */
+  void setEarlyUploads(EarlyUploads uploads) {
+    early = uploads;
+  }
+
+  /** A blob of what is restored. */
+  synchronized void adopt(BlobName name, long sizeBytes, Place place) {
+    blobs.computeIfAbsent(name, unused -> new Blob(name, sizeBytes)).kept = place;
+  }
+
+  /** A local copy of a blob of what is restored; a copy of the wrong size is left alone. */
+  void adoptCopy(BlobName name, Path copy) throws IOException {
+    Blob blob = blob(name);
+    if (Files.exists(copy) && Files.size(copy) == blob.sizeBytes) {
+      Files.createDirectories(directory);
+      Path own = local(name);
+      linkOrCopy(copy, own);
+      synchronized (this) {
+        blob.file = own;
+      }
+    }
+  }
+
+  @Override
+  public void put(String name, List<ByteBuffer> content) {
+    long size = 0;
+    for (ByteBuffer part : content) {
+      size += part.remaining();
+    }
+    Blob blob = new Blob(parse(name), size);
+    ByteArray all = new ByteArray((int) size);
+    content.forEach(part -> all.add(part.duplicate()));
+    if (size <= MEMORY_BYTES) {
+      blob.bytes = all.bytes;
+    } else {
+      blob.file = write(blob.name, all.bytes);
+    }
+    add(blob);
+  }
+
+  /** Gathers buffers. */
+  private static final class ByteArray {
+    final byte[] bytes;
+    private int length;
+
+    ByteArray(int size) {
+      bytes = new byte[size];
+    }
+
+    void add(ByteBuffer part) {
+      int count = part.remaining();
+      part.get(bytes, length, count);
+      length += count;
+    }
+  }
+
+  private Path write(BlobName name, byte[] bytes) {
+    Path file = local(name);
+    try {
+      Files.createDirectories(directory);
+      return Files.write(file, bytes);
+    } catch (IOException e) {
+      throw StateBackendException.unavailable(
+          "cannot keep blob '" + name + "' in '" + file + "': " + e, e);
+    }
+  }
+
+  @Override
+  public void putFile(String name, Path source) {
+    BlobName parsed = parse(name);
+    Path file = local(parsed);
+    try {
+      Files.createDirectories(directory);
+      Files.deleteIfExists(file);
+      linkOrCopy(source, file);
+      Blob blob = new Blob(parsed, Files.size(file));
+      blob.file = file;
+      add(blob);
+    } catch (IOException e) {
+      throw StateBackendException.unavailable(
+          "cannot keep table file '" + source + "' as '" + file + "': " + e, e);
+    }
+  }
+
+  static void linkOrCopy(Path source, Path target) throws IOException {
+    try {
+      Files.createLink(target, source);
+    } catch (IOException | UnsupportedOperationException e) {
+      Files.copy(source, target, StandardCopyOption.REPLACE_EXISTING);
+    }
+  }
+
+  private Path local(BlobName name) {
+    return directory.resolve(localName(name));
+  }
+
+  /** A name for a blob in a local directory. */
+  static String localName(BlobName name) {
+    return name.incarnation() + "-" + Long.toHexString(name.counter()) + "." + name.kind().suffix();
+  }
+
+  private void add(Blob blob) {
+    synchronized (this) {
+      if (closed) {
+        throw StateBackendException.closed("this keyed backend is closed");
+      }
+      blobs.put(blob.name, blob);
+    }
+    EarlyUploads uploads = early;
+    if (uploads != null && uploads.wants(blob)) {
+      StreamStateHandle stored = uploads.store(this, blob);
+      synchronized (this) {
+        if (stored != null && !closed && blobs.containsKey(blob.name)) {
+          blob.early = stored;
+          stored = null;
+        }
+      }
+      discard(stored);
+    }
+  }
+
+  /** A blob by its name; it must be there. */
+  synchronized Blob blob(BlobName name) {
+    Blob blob = blobs.get(name);
+    if (blob == null) {
+      throw StateBackendException.corrupt("blob '" + name + "' is missing");
+    }
+    return blob;
+  }
+
+  /** Opens a blob wherever it can be read. */
+  InputStream open(Blob blob) throws IOException {
+    byte[] bytes;
+    Path file;
+    Place place;
+    synchronized (this) {
+      bytes = blob.bytes;
+      file = blob.file;
+      place = blob.kept;
+    }
+    if (bytes != null) {
+      return new ByteArrayInputStream(bytes);
+    }
+    if (file != null && Files.exists(file)) {
+      return Files.newInputStream(file);
+    }
+    if (place == null) {
+      throw StateBackendException.corrupt("blob '" + blob.name + "' is nowhere to be read");
+    }
+    return HandleInputStream.open(place, 0, blob.sizeBytes);
+  }
+
+  @Override
+  public InputStream open(String name, long offset, long length) {
+    Blob blob = blob(parse(name));
+    try {
+      if (!blob.hasOwnCopy() && blob.kept != null) {
+        return HandleInputStream.open(blob.kept, offset, length);
+      }
+      InputStream in = open(blob);
+      in.skipNBytes(offset);
+      return new LimitedInputStream(in, length);
+    } catch (IOException e) {
+      throw StateBackendException.unavailable("cannot read blob '" + name + "': " + e, e);
+    }
+  }
+
+  @Override
+  public synchronized OptionalLong size(String name) {
+    Blob blob = blobs.get(parse(name));
+    return blob == null ? OptionalLong.empty() : OptionalLong.of(blob.sizeBytes);
+  }
+
+  /** Puts a copy of a blob into a directory, if there is one here; else there is none there. */
+  void copyTo(BlobName name, Path target) throws IOException {
+    Blob blob = blob(name);
+    byte[] bytes;
+    Path file;
+    synchronized (this) {
+      bytes = blob.bytes;
+      file = blob.file;
+    }
+    Path copy = target.resolve(localName(name));
+    if (bytes != null) {
+      Files.write(copy, bytes);
+    } else if (file != null) {
+      linkOrCopy(file, copy);
+    }
+  }
+
+  /**
+   * Checkpoint {@code id} names these blobs: they stay until its verdict.
+   *
+   * @return the blobs, in the same order
+   */
+  synchronized List<Blob> begin(long id, Collection<BlobName> names) {
+    List<Blob> named = new ArrayList<>(names.size());
+    for (BlobName name : names) {
+      named.add(blob(name));
+    }
+    pending.put(id, Set.copyOf(names));
+    return named;
+  }
+
+  /** Checkpoint {@code id} has the blob in this place. */
+  synchronized void give(long id, Blob blob, Place place) {
+    blob.given.put(id, place);
+    if (place.handle() == blob.early) {
+      blob.early = null;
+    }
+  }
+
+  /** The checkpoint has completed; what it was given is Flink's. */
+  void confirm(long id) {
+    List<Path> copies = new ArrayList<>();
+    synchronized (this) {
+      for (BlobName name : pending.getOrDefault(id, Set.of())) {
+        Blob blob = blobs.get(name);
+        Place place = blob == null ? null : blob.given.get(id);
+        if (blob != null && place != null) {
+          blob.kept = place;
+          if (!keepsCopies) {
+            dropCopy(blob, copies);
+          }
+        }
+      }
+      pending.keySet().removeIf(other -> other <= id);
+      blobs.values().forEach(blob -> blob.given.keySet().removeIf(other -> other <= id));
+    }
+    copies.forEach(FlinkBlobStore::delete);
+  }
+
+  /** The checkpoint came to nothing; what it was given is gone. */
+  synchronized void abort(long id) {
+    pending.remove(id);
+    blobs.values().forEach(blob -> blob.given.remove(id));
+  }
+
+  /**
+   * Forgets what no checkpoint can name any more.
+   *
+   * @param live asks for the names that a later checkpoint may have; called once, after looking at
+   *     what there is, so that a blob that comes meanwhile is spared
+   */
+  void retain(Supplier<Set<BlobName>> live) {
+    List<BlobName> before;
+    synchronized (this) {
+      before = List.copyOf(blobs.keySet());
+    }
+    Set<BlobName> needed = live.get();
+    List<StreamStateHandle> discarded = new ArrayList<>();
+    List<Path> copies = new ArrayList<>();
+    synchronized (this) {
+      for (BlobName name : before) {
+        boolean awaited = pending.values().stream().anyMatch(names -> names.contains(name));
+        if (!needed.contains(name) && !awaited) {
+          Blob gone = blobs.remove(name);
+          if (gone != null) {
+            dropCopy(gone, copies);
+            if (gone.early != null) {
+              discarded.add(gone.early);
+            }
+          }
+        }
+      }
+    }
+    copies.forEach(FlinkBlobStore::delete);
+    discarded.forEach(FlinkBlobStore::discard);
+  }
+
+  @GuardedBy("this")
+  private void dropCopy(Blob blob, List<Path> copies) {
+    blob.bytes = null;
+    if (blob.file != null) {
+      copies.add(blob.file);
+      blob.file = null;
+    }
+  }
+
+  private static void delete(Path copy) {
+    try {
+      Files.deleteIfExists(copy);
+    } catch (IOException e) {
+      LOG.warn("cannot delete '{}': {}", copy, e.toString());
+    }
+  }
+
+  static void discard(@Nullable StreamStateHandle handle) {
+    if (handle == null) {
+      return;
+    }
+    try {
+      handle.discardState();
+    } catch (Exception e) {
+      LOG.warn("cannot discard {}, which no checkpoint refers to: {}", handle, e.toString());
+    }
+  }
+
+  private static BlobName parse(String name) {
+    return BlobName.tryParse(name)
+        .orElseThrow(() -> StateBackendException.invalid("'" + name + "' is not a data blob"));
+  }
+
+  @Override
+  public boolean putIfAbsent(String name, byte[] content) {
+    throw StateBackendException.internal("Flink keeps the checkpoints; there are no slots");
+  }
+
+  @Override
+  public synchronized List<BlobInfo> list(String prefix) {
+    throw StateBackendException.internal("Flink keeps the checkpoints; there is nothing to list");
+  }
+
+  /** Nothing: what is not needed goes by {@link #retain}. */
+  @Override
+  public void delete(Collection<String> names) {}
+
+  @Override
+  public String uri() {
+    return "Flink's checkpoint storage";
+  }
+
+  /** Discards what no checkpoint was given. The directory is its maker's to delete. */
+  @Override
+  public void close() {
+    List<StreamStateHandle> discarded = new ArrayList<>();
+    synchronized (this) {
+      closed = true;
+      for (Blob blob : blobs.values()) {
+        if (blob.early != null) {
+          discarded.add(blob.early);
+        }
+      }
+      blobs.clear();
+      pending.clear();
+    }
+    discarded.forEach(FlinkBlobStore::discard);
+  }
+}

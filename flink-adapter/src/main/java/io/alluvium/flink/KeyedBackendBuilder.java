@@ -1,0 +1,213 @@
+package io.alluvium.flink;
+
+import io.alluvium.CheckpointHandle;
+import io.alluvium.Components;
+import io.alluvium.KeyGroupRange;
+import io.alluvium.RestoreMode;
+import io.alluvium.StateBackend;
+import io.alluvium.bytes.ByteBackend;
+import io.alluvium.spi.Execution;
+import io.alluvium.spi.TableProvider;
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.security.SecureRandom;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Deque;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.UUID;
+import org.apache.flink.core.memory.ManagedMemoryUseCase;
+import org.apache.flink.runtime.execution.Environment;
+import org.apache.flink.runtime.memory.OpaqueMemoryResource;
+import org.apache.flink.runtime.state.AbstractStateBackend;
+import org.apache.flink.runtime.state.BackendBuildingException;
+import org.apache.flink.runtime.state.InternalKeyContextImpl;
+import org.apache.flink.runtime.state.KeyGroupsStateHandle;
+import org.apache.flink.runtime.state.KeyedStateHandle;
+import org.apache.flink.runtime.state.LocalRecoveryConfig;
+import org.apache.flink.runtime.state.StateBackend.KeyedStateBackendParameters;
+import org.apache.flink.runtime.state.StateSerializerProvider;
+import org.apache.flink.runtime.state.metrics.LatencyTrackingStateConfig;
+import org.apache.flink.runtime.state.metrics.SizeTrackingStateConfig;
+import org.apache.flink.util.IOUtils;
+
+/**
+ * Makes one keyed backend, empty or restored; a failure leaves nothing behind. Used once, on the
+ * task thread.
+ */
+final class KeyedBackendBuilder<K> {
+
+  /** Flink's measurements of state access, as configured. */
+  record Tracking(LatencyTrackingStateConfig latency, SizeTrackingStateConfig size) {}
+
+  private static final String MEMORY_TYPE = "state-alluvium-managed-memory";
+
+  private final Settings settings;
+  private final KeyedStateBackendParameters<K> parameters;
+  private final Tracking tracking;
+  private final Deque<AutoCloseable> opened = new ArrayDeque<>();
+  private final StateCatalog states = new StateCatalog();
+
+  KeyedBackendBuilder(
+      Settings settings, KeyedStateBackendParameters<K> parameters, Tracking tracking) {
+    this.settings = settings;
+    this.parameters = parameters;
+    this.tracking = tracking;
+  }
+
+  AlluviumKeyedStateBackend<K> build() throws IOException {
+    boolean done = false;
+    try {
+      AlluviumKeyedStateBackend<K> backend = open();
+      done = true;
+      return backend;
+    } catch (IOException | RuntimeException e) {
+      throw e;
+    } catch (Exception e) {
+      throw new BackendBuildingException("cannot make a keyed backend: " + e.getMessage(), e);
+    } finally {
+      if (!done) {
+        IOUtils.closeAllQuietly(opened);
+      }
+    }
+  }
+
+  private AlluviumKeyedStateBackend<K> open() throws Exception {
+    Execution threads = SharedResources.threads(settings);
+    opened.push(SharedResources::releaseThreads);
+    TableProvider.Tables tables = tables(threads);
+    Directories directories = directories();
+    opened.push(directories);
+    LocalRecoveryConfig localRecovery =
+        parameters.getEnv().getTaskStateManager().createLocalRecoveryConfig();
+    FlinkBlobStore store =
+        new FlinkBlobStore(
+            directories.blobs(),
+            localRecovery.isLocalBackupEnabled()
+                ? FlinkBlobStore.Copies.KEPT
+                : FlinkBlobStore.Copies.DROPPED);
+    opened.push(store);
+    SecureRandom random = new SecureRandom();
+    StateBackend process =
+        SharedResources.withOwnClassLoader(
+            () ->
+                StateBackend.open(
+                    settings.with(
+                        "state.backend.rocksdb.localdir", directories.tables().toString()),
+                    new Components(
+                        Optional.of(store),
+                        Optional.of(threads),
+                        random,
+                        new FlinkMetrics(parameters.getMetricGroup()),
+                        Optional.of(new Components.Host(new Names(random), tables)))));
+    opened.push(process);
+    StateSerializerProvider<K> keySerializer =
+        StateSerializerProvider.fromNewRegisteredSerializer(parameters.getKeySerializer());
+    ByteBackend bytes = restore(process, store, keySerializer);
+    Access<K> access =
+        new Access<>(
+            bytes, keySerializer.currentSchemaSerializer(), parameters.getNumberOfKeyGroups());
+    TaskOwnedUploads early = new TaskOwnedUploads(parameters.getEnv());
+    store.setEarlyUploads(early);
+    Snapshots snapshots =
+        new Snapshots(
+            new Snapshots.Parts(bytes, store, early, threads, directories, localRecovery),
+            UUID.randomUUID(),
+            parameters.getKeyGroupRange(),
+            settings);
+    opened.push(snapshots);
+    return new AlluviumKeyedStateBackend<>(
+        new AlluviumKeyedStateBackend.Flink<>(
+            parameters,
+            tracking,
+            new InternalKeyContextImpl<>(
+                parameters.getKeyGroupRange(), parameters.getNumberOfKeyGroups()),
+            AbstractStateBackend.getCompressionDecorator(parameters.getEnv().getExecutionConfig())),
+        access,
+        states,
+        snapshots,
+        opened);
+  }
+
+  /** Managed memory is one budget of the slot: the tables in it are shared by its backends. */
+  private TableProvider.Tables tables(Execution threads) throws Exception {
+    if (settings.managedMemory() && !settings.onHeap()) {
+      double fraction = parameters.getManagedMemoryFraction();
+      if (fraction <= 0) {
+        throw new IllegalArgumentException(
+            "The managed memory fraction of the state backend is "
+                + fraction
+                + "; give '"
+                + ManagedMemoryUseCase.STATE_BACKEND
+                + "' a weight in 'taskmanager.memory.managed.consumer-weights', or set"
+                + " 'state.backend.rocksdb.memory.managed' to false");
+      }
+      OpaqueMemoryResource<TableProvider.Tables> lease =
+          parameters
+              .getEnv()
+              .getMemoryManager()
+              .getSharedMemoryResourceForManagedMemory(
+                  MEMORY_TYPE,
+                  bytes ->
+                      SharedResources.openTables(
+                          settings.with(Settings.MEMORY, bytes + " b"), threads),
+                  fraction);
+      opened.push(lease);
+      return lease.getResourceHandle();
+    }
+    TableProvider.Tables own = SharedResources.openTables(settings.core(), threads);
+    opened.push(own);
+    return own;
+  }
+
+  private Directories directories() throws IOException {
+    Environment env = parameters.getEnv();
+    String given = settings.core().get("state.backend.rocksdb.localdir");
+    String[] roots =
+        given != null
+            ? given.split(",|" + File.pathSeparator, -1)
+            : env.getIOManager().getSpillingDirectoriesPaths();
+    int index =
+        Math.floorMod(parameters.getKeyGroupRange().getStartKeyGroup(), Math.max(1, roots.length));
+    String name =
+        "job_"
+            + parameters.getJobID()
+            + "_op_"
+            + parameters.getOperatorIdentifier().replaceAll("[^a-zA-Z0-9_-]", "_")
+            + "__uuid_"
+            + UUID.randomUUID();
+    return new Directories(Path.of(roots[index].trim()).resolve(name));
+  }
+
+  private ByteBackend restore(
+      StateBackend process, FlinkBlobStore store, StateSerializerProvider<K> keySerializer)
+      throws Exception {
+    List<KeyedStateHandle> handles =
+        parameters.getStateHandles().stream().filter(Objects::nonNull).toList();
+    KeyGroupRange keyGroups =
+        new KeyGroupRange(
+            parameters.getKeyGroupRange().getStartKeyGroup(),
+            parameters.getKeyGroupRange().getEndKeyGroup() + 1);
+    int numberOfKeyGroups = parameters.getNumberOfKeyGroups();
+    ClassLoader userLoader = parameters.getEnv().getUserCodeClassLoader().asClassLoader();
+    if (!handles.isEmpty() && handles.get(0) instanceof KeyGroupsStateHandle) {
+      ByteBackend bytes =
+          process.bytes(numberOfKeyGroups, keyGroups, List.of(), RestoreMode.DETACHED);
+      new CanonicalRestore<>(bytes, states, keySerializer, numberOfKeyGroups)
+          .run(parameters.getKeyGroupRange(), userLoader, handles);
+      return bytes;
+    }
+    OwnRestore<K> restore = new OwnRestore<>(store, states, keySerializer, userLoader);
+    List<CheckpointHandle> own = restore.read(handles);
+    return process.bytes(numberOfKeyGroups, keyGroups, own, restore.mode());
+  }
+
+  /** What {@link #build} opened, for the backend to close in reverse. */
+  static void closeAll(Collection<AutoCloseable> opened) {
+    IOUtils.closeAllQuietly(new ArrayList<>(opened));
+  }
+}

@@ -1,0 +1,169 @@
+package io.alluvium.flink;
+
+import io.alluvium.serializer.ByteWriter;
+import io.alluvium.spi.ListOperands;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Objects;
+import org.apache.flink.api.common.typeutils.TypeSerializer;
+import org.apache.flink.api.common.typeutils.base.ListSerializer;
+import org.apache.flink.core.memory.DataInputDeserializer;
+import org.apache.flink.core.memory.DataOutputSerializer;
+import org.apache.flink.runtime.state.internal.InternalListState;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A list per row: operands of core, each holding elements in the form of Flink's savepoints, so
+ * that moving them to and from a savepoint takes no serializer. Confined to the task thread.
+ */
+final class ListKvState<K, N, E> extends KvState<K, N, List<E>>
+    implements InternalListState<K, N, E> {
+
+  private final ListOperands operands = new ListOperands();
+  private final DataOutputSerializer elements = new DataOutputSerializer(128);
+
+  ListKvState(Access<K> access, Registration<N, List<E>> registration) {
+    super(access, registration);
+  }
+
+  private TypeSerializer<E> elementSerializer() {
+    return ((ListSerializer<E>) valueSerializer).getElementSerializer();
+  }
+
+  @Override
+  public @Nullable Iterable<E> get() throws IOException {
+    return getInternal();
+  }
+
+  @Override
+  public @Nullable List<E> getInternal() throws IOException {
+    ByteWriter stored = access.read(row());
+    return stored == null ? null : read(stored);
+  }
+
+  private List<E> read(ByteWriter stored) throws IOException {
+    List<E> list = new ArrayList<>();
+    operands.reset(stored.array(), 0, stored.length());
+    DataInputDeserializer in = access.in;
+    TypeSerializer<E> serializer = elementSerializer();
+    while (operands.next()) {
+      in.setBuffer(stored.array(), operands.reader().position(), operands.payloadLength());
+      while (in.available() > 0) {
+        list.add(serializer.deserialize(in));
+        Lists.skipDelimiter(in);
+      }
+    }
+    return list;
+  }
+
+  @Override
+  public void add(E value) throws IOException {
+    Objects.requireNonNull(value, "You cannot add null to a ListState.");
+    elements.clear();
+    elementSerializer().serialize(value, elements);
+    append();
+  }
+
+  @Override
+  public void addAll(List<E> values) throws IOException {
+    Objects.requireNonNull(values, "List of values to add cannot be null.");
+    if (!values.isEmpty()) {
+      encode(values);
+      append();
+    }
+  }
+
+  @Override
+  public void update(List<E> values) throws IOException {
+    updateInternal(values);
+  }
+
+  @Override
+  public void updateInternal(List<E> values) throws IOException {
+    Objects.requireNonNull(values, "List of values to add cannot be null.");
+    if (values.isEmpty()) {
+      clear();
+    } else {
+      encode(values);
+      access.put(row(), operand());
+    }
+  }
+
+  private void encode(List<E> values) throws IOException {
+    elements.clear();
+    TypeSerializer<E> serializer = elementSerializer();
+    for (E value : values) {
+      Objects.requireNonNull(value, "You cannot add null to a value list.");
+      if (elements.length() > 0) {
+        elements.writeByte(Lists.DELIMITER);
+      }
+      serializer.serialize(value, elements);
+    }
+  }
+
+  private void append() throws IOException {
+    access.merge(row(), operand());
+  }
+
+  private DataOutputSerializer operand() throws IOException {
+    DataOutputSerializer operand = access.clearValue();
+    Lists.writeOperand(operand, access.bytes.nextSqn(), elements);
+    return operand;
+  }
+
+  @Override
+  public void mergeNamespaces(N target, @Nullable Collection<N> sources) throws IOException {
+    if (sources == null || sources.isEmpty()) {
+      return;
+    }
+    elements.clear();
+    for (N source : sources) {
+      if (source != null) {
+        setCurrentNamespace(source);
+        ByteWriter stored = access.read(row());
+        if (stored != null) {
+          Lists.join(operands, stored.array(), stored.length(), elements);
+          clear();
+        }
+      }
+    }
+    setCurrentNamespace(target);
+    if (elements.length() > 0) {
+      append();
+    }
+  }
+
+  @Override
+  @Nullable List<E> valueAt(byte[] row) throws IOException {
+    ByteWriter stored = access.read(row, row.length);
+    return stored == null ? null : read(stored);
+  }
+
+  @Override
+  void replaceAt(byte[] row, List<E> newValue) throws IOException {
+    encode(newValue);
+    DataOutputSerializer operand = operand();
+    access.bytes.put(row, row.length, operand.getSharedBuffer(), operand.length());
+  }
+
+  @Override
+  byte[] queryable(byte[] stored) throws IOException {
+    DataOutputSerializer joined = new DataOutputSerializer(stored.length);
+    Lists.join(new ListOperands(), stored, stored.length, joined);
+    return joined.getCopyOfBuffer();
+  }
+
+  @Override
+  void migrate(Migration<List<E>> formats, DataInputDeserializer in, DataOutputSerializer out)
+      throws IOException {
+    byte[] stored = new byte[in.available()];
+    in.readFully(stored);
+    DataOutputSerializer joined = new DataOutputSerializer(stored.length);
+    Lists.join(operands, stored, stored.length, joined);
+    DataOutputSerializer migrated = new DataOutputSerializer(stored.length);
+    formats.list(new DataInputDeserializer(joined.getSharedBuffer(), 0, joined.length()), migrated);
+    Lists.writeOperand(out, access.bytes.nextSqn(), migrated);
+  }
+}

@@ -1,0 +1,153 @@
+package io.alluvium.flink;
+
+import io.alluvium.CheckpointHandle;
+import io.alluvium.RestoreMode;
+import io.alluvium.StateBackendException;
+import io.alluvium.spi.BlobName;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.flink.api.common.typeutils.TypeSerializer;
+import org.apache.flink.api.common.typeutils.TypeSerializerSchemaCompatibility;
+import org.apache.flink.core.memory.DataInputDeserializer;
+import org.apache.flink.runtime.state.IncrementalKeyedStateHandle;
+import org.apache.flink.runtime.state.IncrementalKeyedStateHandle.HandleAndLocalPath;
+import org.apache.flink.runtime.state.IncrementalLocalKeyedStateHandle;
+import org.apache.flink.runtime.state.IncrementalRemoteKeyedStateHandle;
+import org.apache.flink.runtime.state.KeyedBackendSerializationProxy;
+import org.apache.flink.runtime.state.KeyedStateHandle;
+import org.apache.flink.runtime.state.StateSerializerProvider;
+import org.apache.flink.runtime.state.StreamStateHandle;
+import org.apache.flink.runtime.state.metainfo.StateMetaInfoSnapshot;
+import org.apache.flink.util.StateMigrationException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads the handles of Alluvium's own checkpoints and native savepoints: tells the blob store where
+ * the blobs are, and the catalog which states there are. Used once, on the task thread.
+ */
+final class OwnRestore<K> {
+
+  private final FlinkBlobStore store;
+  private final StateCatalog states;
+  private final StateSerializerProvider<K> keySerializer;
+  private final ClassLoader userLoader;
+  private RestoreMode mode = RestoreMode.REUSE;
+  private boolean keyChecked;
+
+  OwnRestore(
+      FlinkBlobStore store,
+      StateCatalog states,
+      StateSerializerProvider<K> keySerializer,
+      ClassLoader userLoader) {
+    this.store = store;
+    this.states = states;
+    this.keySerializer = keySerializer;
+    this.userLoader = userLoader;
+  }
+
+  /** How the blobs may be used afterwards; known once {@link #read} has returned. */
+  RestoreMode mode() {
+    return mode;
+  }
+
+  List<CheckpointHandle> read(List<KeyedStateHandle> handles)
+      throws IOException, StateMigrationException {
+    List<CheckpointHandle> own = new ArrayList<>();
+    for (KeyedStateHandle handle : handles) {
+      if (handle instanceof IncrementalRemoteKeyedStateHandle remote) {
+        own.add(read(remote, remote.getPrivateState(), null));
+      } else if (handle instanceof IncrementalLocalKeyedStateHandle local) {
+        own.add(read(local, List.of(), local.getDirectoryStateHandle().getDirectory()));
+      } else {
+        throw StateBackendException.incompatible(
+            "state of type "
+                + handle.getClass().getSimpleName()
+                + " is neither a checkpoint of Alluvium nor a savepoint; take a savepoint in the"
+                + " canonical format with the old state backend and start from that");
+      }
+    }
+    return own;
+  }
+
+  private CheckpointHandle read(
+      IncrementalKeyedStateHandle handle,
+      List<HandleAndLocalPath> privateFiles,
+      @Nullable Path directory)
+      throws IOException, StateMigrationException {
+    StreamStateHandle meta = handle.getMetaDataStateHandle();
+    String from = "meta data " + meta.getStreamStateHandleID();
+    byte[] bytes;
+    try (InputStream in = meta.openInputStream()) {
+      bytes = in.readAllBytes();
+    }
+    MetaFormat.Meta read = MetaFormat.decode(bytes, from);
+    Map<String, StreamStateHandle> files = new HashMap<>();
+    for (HandleAndLocalPath file : handle.getSharedStateHandles()) {
+      files.put(file.getLocalPath(), file.getHandle());
+    }
+    for (HandleAndLocalPath file : privateFiles) {
+      // A savepoint's files are the user's; the first checkpoint stores its own.
+      mode = RestoreMode.DETACHED;
+      files.put(file.getLocalPath(), file.getHandle());
+    }
+    adopt(read, files, from);
+    if (directory != null) {
+      for (BlobName blob : read.handle().blobs()) {
+        store.adoptCopy(blob, directory.resolve(FlinkBlobStore.localName(blob)));
+      }
+    }
+    readStates(read.flink());
+    return read.handle();
+  }
+
+  private void adopt(MetaFormat.Meta read, Map<String, StreamStateHandle> files, String from) {
+    Map<BlobName, MetaFormat.SharedBlob> shared = new HashMap<>();
+    read.shared().forEach(blob -> shared.put(blob.name(), blob));
+    for (BlobName blob : read.handle().blobs()) {
+      MetaFormat.SharedBlob place = shared.get(blob);
+      String file = place == null ? blob.toString() : place.file();
+      StreamStateHandle handle = files.get(file);
+      if (handle == null) {
+        throw StateBackendException.corrupt(
+            "'" + from + "' names file '" + file + "', which the checkpoint's handle has not");
+      }
+      store.adopt(
+          blob,
+          place == null ? handle.getStateSize() : place.sizeBytes(),
+          new Place(file, handle, place == null ? 0 : place.offset()));
+    }
+  }
+
+  private void readStates(byte[] flink) throws IOException, StateMigrationException {
+    KeyedBackendSerializationProxy<K> proxy = new KeyedBackendSerializationProxy<>(userLoader);
+    proxy.read(new DataInputDeserializer(flink));
+    if (!keyChecked) {
+      checkKey(proxy);
+      keyChecked = true;
+    }
+    for (StateMetaInfoSnapshot snapshot : proxy.getStateMetaInfoSnapshots()) {
+      StateCatalog.Entry unused = states.restored(snapshot);
+    }
+  }
+
+  /** Keys are never rewritten. */
+  private void checkKey(KeyedBackendSerializationProxy<K> proxy) throws StateMigrationException {
+    TypeSerializer<K> current = keySerializer.currentSchemaSerializer();
+    TypeSerializerSchemaCompatibility<K> compatibility =
+        keySerializer.setPreviousSerializerSnapshotForRestoredState(
+            proxy.getKeySerializerSnapshot());
+    if (compatibility.isCompatibleAfterMigration() || compatibility.isIncompatible()) {
+      throw new StateMigrationException(
+          "The new key serializer ("
+              + current
+              + ") must be compatible with the previous key serializer ("
+              + keySerializer.previousSchemaSerializer()
+              + ").");
+    }
+  }
+}

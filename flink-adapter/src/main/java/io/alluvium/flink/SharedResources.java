@@ -1,0 +1,95 @@
+package io.alluvium.flink;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import io.alluvium.StateBackend;
+import io.alluvium.StateBackendException;
+import io.alluvium.config.Configuration;
+import io.alluvium.config.CoreOptions;
+import io.alluvium.spi.Execution;
+import io.alluvium.spi.Metrics;
+import io.alluvium.spi.TableProvider;
+import java.util.Map;
+import java.util.ServiceLoader;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Threads and tables that the keyed backends of a TaskManager, or of one slot, share. Thread-safe.
+ */
+final class SharedResources {
+
+  private static final Object LOCK = new Object();
+
+  @GuardedBy("LOCK")
+  private static @Nullable Execution threads;
+
+  @GuardedBy("LOCK")
+  private static int users;
+
+  private SharedResources() {}
+
+  /** The threads of the process; each call is followed by one {@link #releaseThreads}. */
+  static Execution threads(Settings settings) {
+    Configuration configuration = configuration(settings.core());
+    synchronized (LOCK) {
+      Execution shared = threads;
+      if (shared == null) {
+        shared =
+            Execution.threads(
+                configuration.get(CoreOptions.UPLOAD_THREADS),
+                configuration.get(CoreOptions.RESTORE_THREADS),
+                configuration.get(CoreOptions.MATERIALIZE_THREADS));
+        threads = shared;
+      }
+      users++;
+      return shared;
+    }
+  }
+
+  static void releaseThreads() {
+    Execution last = null;
+    synchronized (LOCK) {
+      users--;
+      if (users == 0) {
+        last = threads;
+        threads = null;
+      }
+    }
+    if (last != null) {
+      last.close();
+    }
+  }
+
+  /** Opens the tables of the configured type, with the memory that the settings name. */
+  static TableProvider.Tables openTables(Map<String, String> settings, Execution execution) {
+    String wanted = settings.getOrDefault("state.backend.type", "rocksdb");
+    for (TableProvider provider :
+        ServiceLoader.load(TableProvider.class, SharedResources.class.getClassLoader())) {
+      if (provider.name().equals(wanted)) {
+        return provider.open(configuration(settings), execution, Metrics.NONE);
+      }
+    }
+    throw StateBackendException.invalid(
+        "the value '"
+            + wanted
+            + "' of '"
+            + AlluviumOptions.TABLE.key()
+            + "' is neither 'rocksdb' nor 'heap'");
+  }
+
+  private static Configuration configuration(Map<String, String> settings) {
+    return Configuration.of(settings, StateBackend.options());
+  }
+
+  /** Runs with this class's loader in the place of the thread's, for core's look-ups. */
+  static <T> T withOwnClassLoader(Supplier<T> work) {
+    Thread thread = Thread.currentThread();
+    ClassLoader before = thread.getContextClassLoader();
+    thread.setContextClassLoader(SharedResources.class.getClassLoader());
+    try {
+      return work.get();
+    } finally {
+      thread.setContextClassLoader(before);
+    }
+  }
+}

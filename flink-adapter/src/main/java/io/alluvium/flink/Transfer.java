@@ -1,0 +1,211 @@
+package io.alluvium.flink;
+
+import io.alluvium.spi.BlobName;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.Executor;
+import org.apache.flink.core.fs.CloseableRegistry;
+import org.apache.flink.runtime.checkpoint.filemerging.FileMergingSnapshotManager;
+import org.apache.flink.runtime.state.CheckpointStreamFactory;
+import org.apache.flink.runtime.state.CheckpointedStateScope;
+import org.apache.flink.runtime.state.IncrementalKeyedStateHandle.HandleAndLocalPath;
+import org.apache.flink.runtime.state.PlaceholderStreamStateHandle;
+import org.apache.flink.runtime.state.StreamStateHandle;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Gives one checkpoint the files of the blobs that it names. Used once, by the thread of the
+ * checkpoint's asynchronous part, which may be interrupted or have its streams closed.
+ */
+final class Transfer {
+
+  /**
+   * Where the files go.
+   *
+   * @param streams of the checkpoint
+   * @param scope of its files
+   * @param registry closes the streams when the checkpoint is cancelled
+   * @param executor writes several files at once
+   */
+  record Target(
+      CheckpointStreamFactory streams,
+      CheckpointedStateScope scope,
+      CloseableRegistry registry,
+      Executor executor) {}
+
+  /**
+   * What the checkpoint consists of. Immutable.
+   *
+   * @param files by name; placeholders for what a completed checkpoint holds
+   * @param shared those blobs that share a file with others, with their places
+   * @param newBytes how much was written
+   */
+  record Result(List<HandleAndLocalPath> files, Map<Blob, Place> shared, long newBytes) {}
+
+  private final FlinkBlobStore store;
+  private final long checkpointId;
+  private final Target target;
+  private final Map<String, StreamStateHandle> files = new LinkedHashMap<>();
+  private final Map<Blob, Place> places = new LinkedHashMap<>();
+  private final List<StreamStateHandle> reused = new ArrayList<>();
+  private final List<StreamStateHandle> written = new ArrayList<>();
+  private long newBytes;
+
+  Transfer(FlinkBlobStore store, long checkpointId, Target target) {
+    this.store = store;
+    this.checkpointId = checkpointId;
+    this.target = target;
+  }
+
+  /** Blocks until all files are stored; a failure leaves none of them behind. */
+  Result run(Collection<BlobName> names) throws IOException {
+    List<Blob> logs = new ArrayList<>();
+    List<Blob> tables = new ArrayList<>();
+    for (Blob blob : store.begin(checkpointId, names)) {
+      if (!reuse(blob)) {
+        (blob.name.kind() == BlobName.Kind.LOG ? logs : tables).add(blob);
+      }
+    }
+    boolean done = false;
+    try {
+      writeTables(tables);
+      writeLogs(logs);
+      places.forEach((blob, place) -> store.give(checkpointId, blob, place));
+      target.streams().reusePreviousStateHandle(reused);
+      done = true;
+    } finally {
+      if (!done) {
+        written.forEach(FlinkBlobStore::discard);
+        store.abort(checkpointId);
+      }
+    }
+    return result();
+  }
+
+  /** Whether the blob needs no new file. */
+  private boolean reuse(Blob blob) {
+    Place kept;
+    StreamStateHandle early;
+    synchronized (store) {
+      kept = blob.kept;
+      early = blob.early;
+    }
+    if (kept != null && target.streams().couldReuseStateHandle(kept.handle())) {
+      StreamStateHandle handle = kept.handle();
+      if (files.put(kept.file(), placeholder(handle)) == null) {
+        reused.add(handle);
+      }
+      places.put(blob, kept);
+      return true;
+    }
+    if (early != null) {
+      String file = blob.name.toString();
+      files.put(file, early);
+      places.put(blob, new Place(file, early, 0));
+      newBytes += blob.sizeBytes;
+      return true;
+    }
+    return false;
+  }
+
+  private static StreamStateHandle placeholder(StreamStateHandle handle) {
+    return handle instanceof PlaceholderStreamStateHandle
+        ? handle
+        : new PlaceholderStreamStateHandle(
+            handle.getStreamStateHandleID(),
+            handle.getStateSize(),
+            FileMergingSnapshotManager.isFileMergingHandle(handle));
+  }
+
+  /** A file for each, several at once. */
+  private void writeTables(List<Blob> tables) throws IOException {
+    List<CompletableFuture<StreamStateHandle>> stored = new ArrayList<>(tables.size());
+    for (Blob blob : tables) {
+      stored.add(
+          CompletableFuture.supplyAsync(
+              () -> {
+                try {
+                  return write(List.of(blob));
+                } catch (IOException e) {
+                  throw new CompletionException(e);
+                }
+              },
+              target.executor()));
+    }
+    IOException failure = null;
+    for (int i = 0; i < tables.size(); i++) {
+      try {
+        StreamStateHandle handle = stored.get(i).join();
+        written.add(handle);
+        placed(List.of(tables.get(i)), handle);
+      } catch (CompletionException e) {
+        failure = new IOException("cannot store a table file: " + e.getCause(), e.getCause());
+      }
+    }
+    if (failure != null) {
+      throw failure;
+    }
+  }
+
+  /** One file for all of them. */
+  private void writeLogs(List<Blob> logs) throws IOException {
+    if (!logs.isEmpty()) {
+      StreamStateHandle handle = write(logs);
+      written.add(handle);
+      placed(logs, handle);
+    }
+  }
+
+  private void placed(List<Blob> blobs, StreamStateHandle handle) {
+    String file = blobs.get(0).name.toString();
+    files.put(file, handle);
+    long offset = 0;
+    for (Blob blob : blobs) {
+      places.put(blob, new Place(file, handle, offset));
+      offset += blob.sizeBytes;
+    }
+    newBytes += offset;
+  }
+
+  private StreamStateHandle write(List<Blob> blobs) throws IOException {
+    return StreamWriter.write(
+        () -> target.streams().createCheckpointStateOutputStream(target.scope()),
+        target.registry(),
+        out -> {
+          for (Blob blob : blobs) {
+            try (InputStream in = store.open(blob)) {
+              long count = in.transferTo(out);
+              if (count != blob.sizeBytes) {
+                throw new IOException(
+                    "blob '" + blob.name + "' has " + count + " bytes, expected " + blob.sizeBytes);
+              }
+            }
+          }
+        });
+  }
+
+  private Result result() {
+    List<HandleAndLocalPath> all = new ArrayList<>(files.size());
+    files.forEach((file, handle) -> all.add(HandleAndLocalPath.of(handle, file)));
+    Map<Blob, Place> shared = new LinkedHashMap<>();
+    places.forEach(
+        (blob, place) -> {
+          @Nullable StreamStateHandle handle = place.handle();
+          boolean alone =
+              place.offset() == 0
+                  && place.file().equals(blob.name.toString())
+                  && handle.getStateSize() == blob.sizeBytes;
+          if (!alone) {
+            shared.put(blob, place);
+          }
+        });
+    return new Result(all, shared, newBytes);
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.alluvium.flink;
+
+import org.jspecify.annotations.NullMarked;
