@@ -45,7 +45,7 @@ public final class LocalDirectoryBlobStore implements BlobStore {
    */
 
   /** Paces are asked for pieces of this size. */
-  private static final long PIECE_BYTES = 1L << 20;
+  private static final long PIECE_BYTES = 256L << 10;
 
   private static final int PUBLISH_ATTEMPTS = 100;
 

@@ -10,6 +10,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,8 +21,9 @@ public final class UploadPacer {
 
   /*
    * All uploads of the process share one token bucket; its rate is the greater of
-   *   1. what all backends store in an interval, judged by what each stored last (one that has not stored yet: by the
-   *      others), divided by the part of the interval that uploads may take;
+   *   1. what all backends store in an interval, divided by the part of it that uploads may take. Each is judged by what it
+   *      stored last, except that a first upload, which is of a whole table, says nothing about later ones: until its next
+   *      a backend is judged by the others;
    *   2. what is needed so that each upload that waits or runs, one after the other as they became due, ends before its
    *      deadline, which is that part of the interval after it became due.
    * The first keeps the rate even, whoever uploads at the moment; the second catches up when a guess was wrong or the
@@ -36,7 +38,7 @@ public final class UploadPacer {
   private static final double PART_OF_INTERVAL = 0.8;
 
   /** Debt that holds nobody up. */
-  private static final long SMALL_BYTES = 1L << 20;
+  private static final long SMALL_BYTES = 256L << 10;
 
   /** Of an interval: uploads that are late go that fast at most. */
   private static final double LATE_PART = 0.02;
@@ -59,7 +61,8 @@ public final class UploadPacer {
 
   /** One backend's part in it. Guarded by the {@link UploadPacer} that it belongs to. */
   public final class Share {
-    private long lastBytes = UNKNOWN;
+    private long firstBytes = UNKNOWN;
+    private long laterBytes = UNKNOWN;
     private boolean due;
     private long order;
     private long deadlineNanos;
@@ -85,14 +88,18 @@ public final class UploadPacer {
         due = true;
         order = ++orders;
         deadlineNanos = deadline;
-        leftBytes = lastBytes;
+        leftBytes = UNKNOWN;
       }
     }
 
     /** The upload that was due begins. */
     public Pace begin(long bytes) {
       synchronized (UploadPacer.this) {
-        lastBytes = bytes;
+        if (firstBytes == UNKNOWN) {
+          firstBytes = bytes;
+        } else {
+          laterBytes = bytes;
+        }
         leftBytes = bytes;
       }
       return this::await;
@@ -213,11 +220,11 @@ public final class UploadPacer {
     if (!settings.spreads()) {
       return cap;
     }
-    double typical = typicalBytes();
+    Guess guess = guess();
     double all = 0;
     List<Share> dueShares = new ArrayList<>();
     for (Share share : shares) {
-      all += share.lastBytes == UNKNOWN ? typical : share.lastBytes;
+      all += guess.of(share);
       if (share.due) {
         dueShares.add(share);
       }
@@ -227,22 +234,40 @@ public final class UploadPacer {
     dueShares.sort(Comparator.comparingLong(share -> share.order));
     double before = 0;
     for (Share share : dueShares) {
-      before += share.leftBytes == UNKNOWN ? typical : share.leftBytes;
+      before += share.leftBytes == UNKNOWN ? guess.of(share) : share.leftBytes;
       double left = (double) (share.deadlineNanos - now) / NANOS;
       rate = Math.max(rate, before / Math.max(left, interval * LATE_PART));
     }
     return Math.min(cap, Math.max(rate, 1));
   }
 
-  private synchronized double typicalBytes() {
+  /** What a backend whose own uploads say nothing is expected to store. */
+  private record Guess(double typicalFirst, double typicalLater) {
+    double of(Share share) {
+      if (share.laterBytes != UNKNOWN) {
+        return share.laterBytes;
+      }
+      if (typicalLater >= 0) {
+        return typicalLater;
+      }
+      return share.firstBytes == UNKNOWN ? Math.max(0, typicalFirst) : share.firstBytes;
+    }
+  }
+
+  private synchronized Guess guess() {
+    return new Guess(typical(share -> share.firstBytes), typical(share -> share.laterBytes));
+  }
+
+  /** The mean of what is known; {@link #UNKNOWN} when nothing is. */
+  private synchronized double typical(ToLongFunction<Share> bytes) {
+    long sum = 0;
     long known = 0;
-    double sum = 0;
     for (Share share : shares) {
-      if (share.lastBytes != UNKNOWN) {
+      if (bytes.applyAsLong(share) != UNKNOWN) {
+        sum += bytes.applyAsLong(share);
         known++;
-        sum += share.lastBytes;
       }
     }
-    return known == 0 ? 0 : sum / known;
+    return known == 0 ? UNKNOWN : (double) sum / known;
   }
 }

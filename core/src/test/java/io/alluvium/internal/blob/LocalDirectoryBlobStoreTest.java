@@ -60,12 +60,12 @@ class LocalDirectoryBlobStoreTest {
 
   @Test
   void putFile_paced_asksBeforeEachPieceAndStopsWhenToldTo() throws IOException {
-    Path file = Files.write(parent.resolve("big"), new byte[(2 << 20) + 5]);
+    Path file = Files.write(parent.resolve("big"), new byte[(512 << 10) + 5]);
     List<Long> asked = new ArrayList<>();
     try (LocalDirectoryBlobStore store = open()) {
       store.putFile("data/a", file, asked::add);
-      assertThat(asked).containsExactly(1L << 20, 1L << 20, 5L);
-      assertThat(store.size("data/a")).hasValue((2 << 20) + 5);
+      assertThat(asked).containsExactly(256L << 10, 256L << 10, 5L);
+      assertThat(store.size("data/a")).hasValue((512 << 10) + 5);
       assertFails(
           Kind.CLOSED,
           () ->

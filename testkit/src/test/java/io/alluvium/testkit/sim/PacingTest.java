@@ -109,6 +109,35 @@ final class PacingTest {
   }
 
   @Test
+  void wholeTablesFirst_laterUploadsAreNotAsFast() {
+    Random random = new Random(2);
+    UploadPacer pacer = pacer(INTERVAL, 0);
+    for (int i = 0; i < BACKENDS; i++) {
+      UploadPacer.Share share = pacer.share();
+      long first = (long) (random.nextDouble() * INTERVAL.toNanos());
+      process.spawn(
+          "backend" + i,
+          () -> {
+            process.execution().sleep(Duration.ofNanos(first));
+            once(share, 400 * MB);
+            process.execution().sleep(INTERVAL);
+            once(share, 20 * MB);
+          });
+    }
+    simulation.run();
+    long peakOfFirst = Arrays.stream(bytesBySecond, 0, 100).max().orElseThrow();
+    long peakOfLater = Arrays.stream(bytesBySecond, 300, 2_000).max().orElseThrow();
+    assertThat(peakOfFirst).isGreaterThan(20 * MB);
+    assertThat(peakOfLater).isLessThanOrEqualTo(5 * MB);
+  }
+
+  private void once(UploadPacer.Share share, long bytes) {
+    share.due();
+    upload(share, bytes);
+    share.end();
+  }
+
+  @Test
   void cap_isNeverExceeded() {
     periodically(pacer(INTERVAL, 2 * MB), 3, 40 * MB, 40 * MB);
     assertThat(Arrays.stream(bytesBySecond).max().orElseThrow()).isLessThanOrEqualTo(4 * MB);
@@ -160,7 +189,7 @@ final class PacingTest {
         () -> {
           for (int i = 0; i < 10; i++) {
             share.due();
-            upload(share, 50_000);
+            upload(share, 20_000);
             share.end();
           }
         });
