@@ -1,0 +1,185 @@
+package io.alluvium.testkit.s3;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class FaultProxyTest {
+
+  private final List<String> served = new CopyOnWriteArrayList<>();
+  private final HttpClient client = HttpClient.newHttpClient();
+  private HttpServer server;
+  private FaultProxy proxy;
+
+  @BeforeEach
+  void start() throws IOException {
+    server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    server.setExecutor(
+        Executors.newCachedThreadPool(
+            task -> {
+              Thread thread = new Thread(task);
+              thread.setDaemon(true);
+              return thread;
+            }));
+    server.createContext("/", this::echo);
+    server.start();
+    proxy = FaultProxy.before(URI.create("http://127.0.0.1:" + server.getAddress().getPort()));
+  }
+
+  @AfterEach
+  void stop() {
+    proxy.close();
+    server.stop(0);
+  }
+
+  private void echo(HttpExchange exchange) throws IOException {
+    try (exchange) {
+      served.add(exchange.getRequestMethod() + " " + exchange.getRequestURI());
+      byte[] body = exchange.getRequestBody().readAllBytes();
+      exchange.getResponseHeaders().set("Host-Seen", exchange.getRequestHeaders().getFirst("Host"));
+      if (exchange.getRequestMethod().equals("HEAD")) {
+        exchange.getResponseHeaders().set("Content-Length", "77");
+        exchange.sendResponseHeaders(200, -1);
+      } else {
+        exchange.sendResponseHeaders(200, body.length);
+        exchange.getResponseBody().write(body);
+      }
+    }
+  }
+
+  @Test
+  void clear_hostTargetAndBodyPassAsTheyAre() throws Exception {
+    byte[] bytes = new byte[3 << 20];
+    new Random(1).nextBytes(bytes);
+    HttpResponse<byte[]> answer = send("PUT", "/a%20b?x=%2F", bytes);
+    assertThat(answer.body()).isEqualTo(bytes);
+    assertThat(answer.headers().firstValue("Host-Seen")).hasValue(proxy.endpoint().getAuthority());
+    assertThat(served).containsExactly("PUT /a%20b?x=%2F");
+    assertThat(send("HEAD", "/h", new byte[0]).headers().firstValue("Content-Length"))
+        .hasValue("77");
+    assertThat(proxy.requestsByMethod()).isEqualTo(Map.of("PUT", 1, "HEAD", 1));
+  }
+
+  @Test
+  void lost_neverArrives() {
+    proxy.weather(request -> new Fate.Lost());
+    assertThatThrownBy(() -> send("PUT", "/lost", new byte[9])).isInstanceOf(IOException.class);
+    assertThat(served).isEmpty();
+  }
+
+  @Test
+  void answerLost_takesEffect() throws Exception {
+    proxy.weather(request -> request.number() == 0 ? new Fate.AnswerLost() : Fate.NONE);
+    assertThatThrownBy(() -> send("PUT", "/a", new byte[9])).isInstanceOf(IOException.class);
+    assertThat(served).containsExactly("PUT /a");
+    assertThat(send("PUT", "/b", new byte[9]).statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void refused_isAnErrorOfS3() throws Exception {
+    proxy.weather(request -> new Fate.Refused(503, "SlowDown"));
+    HttpResponse<byte[]> answer = send("PUT", "/a", new byte[9]);
+    assertThat(answer.statusCode()).isEqualTo(503);
+    assertThat(new String(answer.body(), java.nio.charset.StandardCharsets.UTF_8))
+        .contains("<Code>SlowDown</Code>");
+    assertThat(served).isEmpty();
+  }
+
+  @Test
+  void delayed_arrivesThoughNobodyWaits() throws Exception {
+    proxy.weather(request -> new Fate.Delayed(Duration.ofMillis(400)));
+    HttpRequest request =
+        HttpRequest.newBuilder(proxy.endpoint().resolve("/late"))
+            .timeout(Duration.ofMillis(100))
+            .PUT(HttpRequest.BodyPublishers.ofByteArray(new byte[9]))
+            .build();
+    assertThatThrownBy(() -> client.send(request, HttpResponse.BodyHandlers.ofByteArray()))
+        .isInstanceOf(IOException.class);
+    assertThat(served).isEmpty();
+    for (int i = 0; served.isEmpty() && i < 500; i++) {
+      Thread.sleep(10);
+    }
+    assertThat(served).containsExactly("PUT /late");
+  }
+
+  @Test
+  void answeredLate_takesThatLong() throws Exception {
+    proxy.weather(request -> new Fate.AnsweredLate(Duration.ofMillis(200)));
+    long start = System.nanoTime();
+    assertThat(send("PUT", "/a", new byte[9]).statusCode()).isEqualTo(200);
+    assertThat(System.nanoTime() - start).isGreaterThan(Duration.ofMillis(200).toNanos());
+  }
+
+  @Test
+  void cut_resetsWhatIsThereAndWhatComes_untilMended() throws Exception {
+    assertThat(send("PUT", "/a", new byte[9]).statusCode()).isEqualTo(200);
+    proxy.cut();
+    assertThatThrownBy(() -> send("PUT", "/b", new byte[9])).isInstanceOf(IOException.class);
+    assertThatThrownBy(() -> send("PUT", "/b", new byte[9])).isInstanceOf(IOException.class);
+    proxy.mend();
+    assertThat(send("PUT", "/c", new byte[9]).statusCode()).isEqualTo(200);
+    assertThat(served).containsExactly("PUT /a", "PUT /c");
+  }
+
+  @Test
+  void seeded_sameSeedSameWeather_andAllOfItComes() {
+    Weather.Climate climate =
+        new Weather.Climate(Duration.ofMillis(2), 0.5, 0.05, Duration.ofSeconds(2), 0.05, 0.02, 3);
+    List<Fate> first = fates(7, climate);
+    assertThat(first).isEqualTo(fates(7, climate)).isNotEqualTo(fates(8, climate));
+    for (Class<? extends Fate> kind :
+        List.of(
+            Fate.Delayed.class,
+            Fate.AnsweredLate.class,
+            Fate.Refused.class,
+            Fate.Lost.class,
+            Fate.AnswerLost.class)) {
+      assertThat(first).hasAtLeastOneElementOfType(kind);
+    }
+    long[] delays =
+        first.stream()
+            .filter(Fate.Delayed.class::isInstance)
+            .mapToLong(fate -> ((Fate.Delayed) fate).by().toNanos())
+            .sorted()
+            .toArray();
+    assertThat(delays[delays.length / 2]).isBetween(1_800_000L, 2_300_000L);
+    assertThat(Arrays.stream(delays).filter(delay -> delay == 2_000_000_000L).count())
+        .isBetween(20L, 80L);
+  }
+
+  private static List<Fate> fates(long seed, Weather.Climate climate) {
+    Weather weather = Weather.seeded(seed, climate);
+    return IntStream.range(0, 2_000)
+        .mapToObj(number -> weather.fateOf(new Weather.Request(number, "PUT", "/")))
+        .toList();
+  }
+
+  private HttpResponse<byte[]> send(String method, String target, byte[] body) throws Exception {
+    return client.send(
+        HttpRequest.newBuilder(URI.create(proxy.endpoint() + target))
+            .method(method, HttpRequest.BodyPublishers.ofByteArray(body))
+            .timeout(Duration.ofSeconds(20))
+            .build(),
+        HttpResponse.BodyHandlers.ofByteArray());
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.alluvium.testkit.s3;
+
+import org.jspecify.annotations.NullMarked;
