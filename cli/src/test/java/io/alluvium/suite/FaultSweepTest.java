@@ -33,7 +33,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 final class FaultSweepTest {
 
   /** All that touches the store: checkpoints of both kinds, retention, collection, rescaling. */
-  private static final Script SCENARIO =
+  static final Script SCENARIO =
       Script.parse(
           """
           set alluvium.restore.fallback=true

@@ -34,7 +34,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 final class ScriptsTest {
 
-  private static final int LENGTH = 110;
+  static final int LENGTH = 110;
 
   private static final Map<String, List<String>> COMMON =
       Map.ofEntries(
@@ -69,9 +69,16 @@ final class ScriptsTest {
     openAtFirst = OpenFiles.count();
   }
 
-  private static Matrix matrix(String... types) {
+  static Matrix matrix(String... types) {
     Map<String, List<String>> choices = new TreeMap<>(COMMON);
     choices.put("state.backend.type", List.of(types));
+    return new Matrix(choices);
+  }
+
+  /** Real time is dear. */
+  static Matrix onThreads() {
+    Map<String, List<String>> choices = new TreeMap<>(matrix("rocksdb").choices());
+    choices.put("dstl.dfs.upload.next-attempt-delay", List.of("1ms"));
     return new Matrix(choices);
   }
 
@@ -127,8 +134,6 @@ final class ScriptsTest {
   @ParameterizedTest
   @MethodSource("threadSeeds")
   void threaded_onRocksDb_equalsTheModel(long seed) {
-    Map<String, List<String>> choices = new TreeMap<>(matrix("rocksdb").choices());
-    choices.put("dstl.dfs.upload.next-attempt-delay", List.of("1ms"));
-    Scripts.runOnThreads(seed, new Matrix(choices), LENGTH, directory);
+    Scripts.runOnThreads(seed, onThreads(), LENGTH, directory);
   }
 }

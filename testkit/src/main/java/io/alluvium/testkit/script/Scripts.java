@@ -1,5 +1,6 @@
 package io.alluvium.testkit.script;
 
+import io.alluvium.spi.BlobStore;
 import io.alluvium.testkit.blob.FaultPlan;
 import io.alluvium.testkit.blob.MapBlobStore;
 import io.alluvium.testkit.sim.Choices;
@@ -11,6 +12,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Runs scripts and tells of failures: the seed, and a script as short as it gets. */
@@ -25,16 +27,36 @@ public final class Scripts {
 
   /** Runs the script of a seed in a simulation. */
   public static void simulate(long seed, Matrix matrix, int length, Path directory) {
+    simulate(seed, matrix, length, directory, MapBlobStore::new);
+  }
+
+  /**
+   * Runs the script of a seed in a simulation.
+   *
+   * @param stores opens an empty store, closed here; its calls are made one after the other
+   */
+  public static void simulate(
+      long seed, Matrix matrix, int length, Path directory, Supplier<BlobStore> stores) {
     Script script = ScriptGenerator.make(seed, matrix, length);
-    check(seed, script, each -> simulate(seed, each, directory));
+    check(
+        seed,
+        script,
+        each -> {
+          try (Simulation simulation = new Simulation(new RandomChoices(seed));
+              BlobStore store = stores.get()) {
+            simulate(simulation, network(seed), each, directory, new FaultPlan(), store);
+          }
+        });
   }
 
   /** Runs one script in a simulation; throws when it fails. */
   public static void simulate(long seed, Script script, Path directory) {
-    // A third of the seeds runs over a network that loses calls now and then.
-    SimulatedBlobStore.Network network =
-        seed % 3 == 0 ? FLAKY : SimulatedBlobStore.Network.RELIABLE;
-    simulate(new RandomChoices(seed), network, script, directory, new FaultPlan());
+    simulate(new RandomChoices(seed), network(seed), script, directory, new FaultPlan());
+  }
+
+  /** A third of the seeds runs over a network that loses calls now and then. */
+  private static SimulatedBlobStore.Network network(long seed) {
+    return seed % 3 == 0 ? FLAKY : SimulatedBlobStore.Network.RELIABLE;
   }
 
   /** Runs one script in a simulation; throws when it fails. */
@@ -56,23 +78,48 @@ public final class Scripts {
       Script script,
       Path directory,
       FaultPlan faults) {
+    simulate(simulation, network, script, directory, faults, new MapBlobStore());
+  }
+
+  /**
+   * Runs one script in a given simulation; throws when it fails.
+   *
+   * @param store empty; closed by the caller
+   */
+  public static void simulate(
+      Simulation simulation,
+      SimulatedBlobStore.Network network,
+      Script script,
+      Path directory,
+      FaultPlan faults,
+      BlobStore store) {
     try (SimulatedDeployment deployment =
-        new SimulatedDeployment(
-            simulation, new MapBlobStore(), network, fresh(directory), faults)) {
+        new SimulatedDeployment(simulation, store, network, fresh(directory), faults)) {
       deployment.run(() -> new ScriptRunner(deployment, script, MAX_PARALLELISM).run());
     }
   }
 
   /** Runs the script of a seed on real threads. */
   public static void runOnThreads(long seed, Matrix matrix, int length, Path directory) {
+    runOnThreads(seed, matrix, length, directory, MapBlobStore::new);
+  }
+
+  /**
+   * Runs the script of a seed on real threads.
+   *
+   * @param stores opens an empty store, closed here
+   */
+  public static void runOnThreads(
+      long seed, Matrix matrix, int length, Path directory, Supplier<BlobStore> stores) {
     Script script = ScriptGenerator.make(seed, matrix, length);
-    check(seed, script, each -> runOnThreads(seed, each, directory));
+    check(seed, script, each -> runOnThreads(seed, each, directory, stores));
   }
 
   /** Runs one script on real threads; throws when it fails. */
-  public static void runOnThreads(long seed, Script script, Path directory) {
-    try (ThreadedDeployment deployment =
-        new ThreadedDeployment(new MapBlobStore(), fresh(directory), seed)) {
+  public static void runOnThreads(
+      long seed, Script script, Path directory, Supplier<BlobStore> stores) {
+    try (BlobStore store = stores.get();
+        ThreadedDeployment deployment = new ThreadedDeployment(store, fresh(directory), seed)) {
       new ScriptRunner(deployment, script, MAX_PARALLELISM).run();
     }
   }

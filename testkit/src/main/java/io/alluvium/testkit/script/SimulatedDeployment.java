@@ -5,10 +5,10 @@ import io.alluvium.StateBackend;
 import io.alluvium.config.CoreOptions;
 import io.alluvium.config.Durations;
 import io.alluvium.spi.BlobInfo;
+import io.alluvium.spi.BlobStore;
 import io.alluvium.spi.Metrics;
 import io.alluvium.testkit.blob.FaultPlan;
 import io.alluvium.testkit.blob.FaultyBlobStore;
-import io.alluvium.testkit.blob.MapBlobStore;
 import io.alluvium.testkit.sim.SimulatedBlobStore;
 import io.alluvium.testkit.sim.SimulatedProcess;
 import io.alluvium.testkit.sim.Simulation;
@@ -32,7 +32,7 @@ public final class SimulatedDeployment implements Deployment {
       "state.backend.changelog.periodic-materialize.interval";
 
   private final Simulation simulation;
-  private final MapBlobStore blobs;
+  private final BlobStore blobs;
   private final SimulatedBlobStore.Network network;
   private final Path directory;
   private final SimulatedProcess driver;
@@ -45,12 +45,13 @@ public final class SimulatedDeployment implements Deployment {
   /**
    * Made before anything runs.
    *
+   * @param blobs what survives every process; closed by the caller
    * @param directory for local files
    * @param faults counts the calls of all processes
    */
   public SimulatedDeployment(
       Simulation simulation,
-      MapBlobStore blobs,
+      BlobStore blobs,
       SimulatedBlobStore.Network network,
       Path directory,
       FaultPlan faults) {
@@ -145,7 +146,7 @@ public final class SimulatedDeployment implements Deployment {
 
   @Override
   public void flip(String blob) {
-    blobs.flip(blob, (int) blobs.size(blob).orElseThrow() / 2, 3);
+    Damage.flip(blobs, blob);
   }
 
   @Override

@@ -3,11 +3,11 @@ package io.alluvium.testkit.script;
 import io.alluvium.Components;
 import io.alluvium.StateBackend;
 import io.alluvium.spi.BlobInfo;
+import io.alluvium.spi.BlobStore;
 import io.alluvium.spi.Metrics;
 import io.alluvium.testkit.ThreadExecution;
 import io.alluvium.testkit.blob.FaultPlan;
 import io.alluvium.testkit.blob.FaultyBlobStore;
-import io.alluvium.testkit.blob.MapBlobStore;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -30,7 +30,7 @@ public final class ThreadedDeployment implements Deployment {
   /** Real time is dear: pauses and delays of a script take no longer than this. */
   private static final Duration MAX_SLEEP = Duration.ofMillis(100);
 
-  private final MapBlobStore blobs;
+  private final BlobStore blobs;
   private final Path directory;
   private final Random random;
   private final FaultPlan faults = new FaultPlan();
@@ -43,7 +43,7 @@ public final class ThreadedDeployment implements Deployment {
    * @param blobs what survives every process; closed by the caller
    * @param directory for local files
    */
-  public ThreadedDeployment(MapBlobStore blobs, Path directory, long seed) {
+  public ThreadedDeployment(BlobStore blobs, Path directory, long seed) {
     this.blobs = blobs;
     this.directory = directory;
     this.random = new Random(seed);
@@ -119,7 +119,7 @@ public final class ThreadedDeployment implements Deployment {
 
   @Override
   public void flip(String blob) {
-    blobs.flip(blob, (int) blobs.size(blob).orElseThrow() / 2, 3);
+    Damage.flip(blobs, blob);
   }
 
   @Override
