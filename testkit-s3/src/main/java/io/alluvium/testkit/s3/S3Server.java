@@ -1,6 +1,7 @@
 package io.alluvium.testkit.s3;
 
 import java.net.URI;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -11,10 +12,10 @@ import org.slf4j.LoggerFactory;
 import org.testcontainers.DockerClientFactory;
 import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
 import software.amazon.awssdk.auth.credentials.StaticCredentialsProvider;
+import software.amazon.awssdk.core.async.AsyncResponseTransformer;
 import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.services.s3.S3AsyncClient;
 import software.amazon.awssdk.services.s3.model.MultipartUpload;
-import software.amazon.awssdk.services.s3.model.S3Object;
 
 /**
  * One S3 server for all tests of this process, started with the first of them: MinIO in a container
@@ -145,14 +146,24 @@ public final class S3Server {
   public List<String> objects(String uri) {
     String prefix = prefix(uri);
     try (S3AsyncClient client = client()) {
-      return client
-          .listObjectsV2(list -> list.bucket(BUCKET).prefix(prefix))
-          .join()
+      List<String> names = new ArrayList<>();
+      client
+          .listObjectsV2Paginator(list -> list.bucket(BUCKET).prefix(prefix))
           .contents()
-          .stream()
-          .map(S3Object::key)
-          .map(key -> key.substring(prefix.length()))
-          .toList();
+          .subscribe(object -> names.add(object.key().substring(prefix.length())))
+          .join();
+      return names;
+    }
+  }
+
+  /** The bytes of an object of a directory. */
+  public byte[] object(String uri, String name) {
+    String key = prefix(uri) + name;
+    try (S3AsyncClient client = client()) {
+      return client
+          .getObject(get -> get.bucket(BUCKET).key(key), AsyncResponseTransformer.toBytes())
+          .join()
+          .asByteArray();
     }
   }
 
