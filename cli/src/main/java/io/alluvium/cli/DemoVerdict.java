@@ -46,11 +46,11 @@ record DemoVerdict(boolean exact, List<String> lines) {
     lines.add(
         String.format(
             Locale.ROOT,
-            "recount of the text:   %,d words, %,d different",
+            "recount of the text:    %,d words, %,d different",
             expected.values().stream().mapToLong(Long::longValue).sum(),
             expected.size()));
-    boolean exact = compare("counts.tsv:           ", expected, counts, lines);
-    exact &= compare("sum of " + files + " part files:", expected, parts, lines);
+    boolean exact = compare("counts.tsv:            ", expected, counts, lines);
+    exact &= compare(String.format(Locale.ROOT, "%-23s", "sum of " + files + " part files:"), expected, parts, lines);
     return new DemoVerdict(exact, lines);
   }
 

@@ -62,7 +62,9 @@ final class RunSession {
         outcome.summary().records(),
         outcome.summary().recordsPerSecond(),
         outcome.summary().checkpoints().completed());
-    out.println(requests(outcome.summary().requests()));
+    out.println(
+        requests(
+            outcome.summary().requests(), outcome.summary().checkpoints().completed() > 0));
     for (Map.Entry<String, Long> counter : new TreeMap<>(outcome.counters()).entrySet()) {
       out.println(counter.getKey() + ": " + counter.getValue());
     }
@@ -71,19 +73,25 @@ final class RunSession {
     out.flush();
   }
 
-  private static String requests(RunSummary.Requests requests) {
-    return String.format(
-        Locale.ROOT,
-        "requests to the store: %d PUT (%s), %d GET (%s), %d LIST, %d DELETE; per checkpoint %.2f PUT of log and"
-            + " manifests, %.2f in all",
-        requests.put(),
-        Bytes.shown(requests.bytesPut()),
-        requests.get(),
-        Bytes.shown(requests.bytesGot()),
-        requests.list(),
-        requests.delete(),
-        requests.perCheckpoint(),
-        requests.perCheckpointInAll());
+  private static String requests(RunSummary.Requests requests, boolean anyCheckpoint) {
+    String all =
+        String.format(
+            Locale.ROOT,
+            "requests to the store: %d PUT (%s), %d GET (%s), %d LIST, %d DELETE",
+            requests.put(),
+            Bytes.shown(requests.bytesPut()),
+            requests.get(),
+            Bytes.shown(requests.bytesGot()),
+            requests.list(),
+            requests.delete());
+    return anyCheckpoint
+        ? all
+            + String.format(
+                Locale.ROOT,
+                "; per checkpoint %.2f PUT of log and manifests, %.2f in all",
+                requests.perCheckpoint(),
+                requests.perCheckpointInAll())
+        : all;
   }
 
   /** Also writes a line of JSON for each restore and checkpoint, for another process to read. */

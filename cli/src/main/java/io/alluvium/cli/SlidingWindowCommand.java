@@ -13,8 +13,9 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "sliding-window",
     customSynopsis = {
-      "alluvium run sliding-window --input FILE|DIR... --output DIR --key COL --time COL",
-      "           --value COL --window DURATION --slide DURATION [OPTIONS]"
+      "alluvium run sliding-window --input FILE|DIR... --output DIR",
+      "           --key COL --time COL --value COL --window DURATION",
+      "           --slide DURATION [OPTIONS]"
     },
     description = {
       "Counts, sums and takes the maximum of CSV rows over sliding windows of event time.",

@@ -41,6 +41,13 @@ final class StoreOptions {
 
   /** Looking at a mistyped directory must not make it. */
   private void checkExists() {
+    if (directory.startsWith("memory:")) {
+      throw JobException.usage(
+          "--dir '"
+              + directory
+              + "' is the memory of the process that runs the job; nothing can be seen there from"
+              + " outside");
+    }
     Optional<Path> local = CheckpointDirectory.local(directory);
     if (local.isPresent() && !Files.isDirectory(local.get())) {
       throw new JobException(

@@ -45,7 +45,8 @@ final class CommandLineTest {
     assertUsage(
         "--parallelism 0 must lie within 1 and 32768", Cli.args(good, "--parallelism", "0"));
     assertUsage("'two' is not a whole number", Cli.args(good, "--parallelism", "two"));
-    assertUsage("--on-bad-record", Cli.args(good, "--on-bad-record", "panic"));
+    assertUsage("--dir 'memory:' is the memory", "checkpoints", "list", "--dir", "memory:");
+    assertUsage("expected one of [fail, skip]", Cli.args(good, "--on-bad-record", "panic"));
     assertUsage("unknown option 'colour' in --set", Cli.args(good, "--set", "colour=red"));
     assertUsage("Missing required option: '--output=DIR'", "run", "wordcount", "--input", "x");
     assertUsage("name the job to run", "run");
