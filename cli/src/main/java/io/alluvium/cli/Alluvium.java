@@ -49,7 +49,6 @@ public final class Alluvium implements Runnable {
     CommandLine commandLine = new CommandLine(root);
     commandLine.registerConverter(int.class, new Converters.OfInteger());
     commandLine.registerConverter(Integer.class, new Converters.OfInteger());
-    commandLine.setCaseInsensitiveEnumValuesAllowed(true);
     commandLine.setUsageHelpAutoWidth(true);
     keepOrderOfOptions(commandLine);
     commandLine.setParameterExceptionHandler(Failures::usage);

@@ -1,5 +1,6 @@
 package io.alluvium.cli;
 
+import io.alluvium.cli.runner.BadRecords;
 import io.alluvium.config.Durations;
 import java.time.Duration;
 import picocli.CommandLine.ITypeConverter;
@@ -35,6 +36,19 @@ final class Converters {
                 + "' is not the id of a checkpoint; 'alluvium checkpoints list' shows those there"
                 + " are");
       }
+    }
+  }
+
+  /** {@code fail} or {@code skip}. */
+  static final class OfBadRecords implements ITypeConverter<BadRecords> {
+    @Override
+    public BadRecords convert(String text) {
+      for (BadRecords choice : BadRecords.values()) {
+        if (choice.name().equalsIgnoreCase(text)) {
+          return choice;
+        }
+      }
+      throw new TypeConversionException("'" + text + "' must be fail or skip");
     }
   }
 

@@ -50,7 +50,12 @@ record DemoVerdict(boolean exact, List<String> lines) {
             expected.values().stream().mapToLong(Long::longValue).sum(),
             expected.size()));
     boolean exact = compare("counts.tsv:            ", expected, counts, lines);
-    exact &= compare(String.format(Locale.ROOT, "%-23s", "sum of " + files + " part files:"), expected, parts, lines);
+    exact &=
+        compare(
+            String.format(Locale.ROOT, "%-23s", "sum of " + files + " part files:"),
+            expected,
+            parts,
+            lines);
     return new DemoVerdict(exact, lines);
   }
 

@@ -79,6 +79,7 @@ final class RunOptions {
       names = "--on-bad-record",
       paramLabel = "fail|skip",
       defaultValue = "fail",
+      converter = Converters.OfBadRecords.class,
       description = "What to do at a malformed row. Default: ${DEFAULT-VALUE}.")
   private BadRecords badRecords = BadRecords.FAIL;
 

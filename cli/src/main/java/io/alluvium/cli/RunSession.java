@@ -63,8 +63,7 @@ final class RunSession {
         outcome.summary().recordsPerSecond(),
         outcome.summary().checkpoints().completed());
     out.println(
-        requests(
-            outcome.summary().requests(), outcome.summary().checkpoints().completed() > 0));
+        requests(outcome.summary().requests(), outcome.summary().checkpoints().completed() > 0));
     for (Map.Entry<String, Long> counter : new TreeMap<>(outcome.counters()).entrySet()) {
       out.println(counter.getKey() + ": " + counter.getValue());
     }

@@ -46,7 +46,7 @@ final class CommandLineTest {
         "--parallelism 0 must lie within 1 and 32768", Cli.args(good, "--parallelism", "0"));
     assertUsage("'two' is not a whole number", Cli.args(good, "--parallelism", "two"));
     assertUsage("--dir 'memory:' is the memory", "checkpoints", "list", "--dir", "memory:");
-    assertUsage("expected one of [fail, skip]", Cli.args(good, "--on-bad-record", "panic"));
+    assertUsage("'panic' must be fail or skip", Cli.args(good, "--on-bad-record", "panic"));
     assertUsage("unknown option 'colour' in --set", Cli.args(good, "--set", "colour=red"));
     assertUsage("Missing required option: '--output=DIR'", "run", "wordcount", "--input", "x");
     assertUsage("name the job to run", "run");
