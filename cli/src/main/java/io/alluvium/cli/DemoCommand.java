@@ -17,6 +17,7 @@ import java.util.zip.GZIPInputStream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -29,11 +30,11 @@ import picocli.CommandLine.Spec;
  */
 @Command(
     name = "demo",
-    customSynopsis = "alluvium demo [--dir DIR]",
+    customSynopsis = "alluvium demo [--dir DIR] [--s3 [--endpoint URL [--bucket NAME]]]",
     description = {
       "Shows that a job that is killed ends with exact results, in under a minute.",
-      "Runs wordcount on the King James text with embedded RocksDB, a local directory as durable"
-          + " store and a checkpoint every second; kills its worker with SIGKILL in the middle, starts"
+      "Runs wordcount on the King James text with embedded RocksDB, a local directory (or object"
+          + " storage) as durable store and a checkpoint every second; kills its worker with SIGKILL in the middle, starts"
           + " it again, and checks the counts against an independent recount."
     })
 final class DemoCommand implements Callable<Integer> {
@@ -54,10 +55,21 @@ final class DemoCommand implements Callable<Integer> {
       description = "Work there and keep everything. Default: a temporary directory, removed.")
   private @Nullable Path directory;
 
+  @Mixin private DemoStore store = new DemoStore();
+
   @Override
   public Integer call() throws IOException {
     PrintWriter out = spec.commandLine().getOut();
     long start = System.nanoTime();
+    try (DemoStore opened = store) {
+      opened.open();
+      opened.announcement().ifPresent(out::println);
+      out.flush();
+      return play(out, start);
+    }
+  }
+
+  private int play(PrintWriter out, long start) throws IOException {
     if (directory != null) {
       Files.createDirectories(directory);
       return play(directory, out, start);
@@ -79,7 +91,9 @@ final class DemoCommand implements Callable<Integer> {
       }
       Files.write(text, new GZIPInputStream(in).readAllBytes());
     }
-    DemoWorker worker = new DemoWorker(command(text, output), work, spec.commandLine().getErr());
+    DemoWorker worker =
+        new DemoWorker(
+            command(text, output), store.environment(), work, spec.commandLine().getErr());
     DemoWorker.Life killed = worker.runAndKill(CHECKPOINTS_BEFORE_KILL);
     DemoWorker.Life finished = worker.runToEnd();
 
@@ -101,7 +115,13 @@ final class DemoCommand implements Callable<Integer> {
     return verdict.exact() ? CommandLine.ExitCode.OK : CommandLine.ExitCode.SOFTWARE;
   }
 
-  private static List<String> command(Path text, Path output) {
+  private List<String> command(Path text, Path output) {
+    List<String> command = new ArrayList<>(run(text, output));
+    command.addAll(store.arguments());
+    return command;
+  }
+
+  private static List<String> run(Path text, Path output) {
     return List.of(
         "run",
         WordCountJob.KIND,

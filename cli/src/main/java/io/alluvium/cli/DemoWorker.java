@@ -13,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Starts {@code alluvium} as another process, follows what it says, and kills it. Confined to the
@@ -27,11 +28,18 @@ final class DemoWorker {
   record Life(List<CheckpointRow> checkpoints, List<RestoreRow> restores) {}
 
   private final List<String> arguments;
+  private final Map<String, String> environment;
   private final Path work;
   private final PrintWriter err;
   private int lives;
 
-  DemoWorker(List<String> arguments, Path work, PrintWriter err) {
+  /**
+   * Starts nothing yet.
+   *
+   * @param environment of the worker, besides this process's own
+   */
+  DemoWorker(List<String> arguments, Map<String, String> environment, Path work, PrintWriter err) {
+    this.environment = environment;
     this.arguments = arguments;
     this.work = work;
     this.err = err;
@@ -51,11 +59,10 @@ final class DemoWorker {
     lives++;
     Path report = work.resolve("report-" + lives + ".jsonl");
     Files.deleteIfExists(report);
-    Process process =
-        new ProcessBuilder(command(report))
-            .directory(work.toFile())
-            .redirectErrorStream(true)
-            .start();
+    ProcessBuilder builder =
+        new ProcessBuilder(command(report)).directory(work.toFile()).redirectErrorStream(true);
+    builder.environment().putAll(environment);
+    Process process = builder.start();
     // Nobody is left behind when this process is interrupted.
     Thread hook = new Thread(process::destroyForcibly);
     Runtime.getRuntime().addShutdownHook(hook);
@@ -113,6 +120,15 @@ final class DemoWorker {
     command.add("-XX:+UseG1GC");
     command.add("-XX:+ExitOnOutOfMemoryError");
     command.add("-Dfile.encoding=UTF-8");
+    System.getProperties()
+        .stringPropertyNames()
+        .forEach(
+            name -> {
+              // Credentials may have been given to this process in that way.
+              if (name.startsWith("aws.")) {
+                command.add("-D" + name + "=" + System.getProperty(name));
+              }
+            });
     command.add("-cp");
     command.add(absoluteClassPath());
     command.add(Alluvium.class.getName());
