@@ -135,9 +135,11 @@ final class TwoProcessesIT {
     assertThat(saved.resolve("status")).hasContent("1");
     List<String> messages = Files.readAllLines(saved.resolve("first"));
     assertThat(messages).noneMatch(line -> line.startsWith("\tat "));
+    // Which of them comes first is a matter of time: RocksDB, a checkpoint or the output.
     assertThat(messages.get(messages.size() - 1))
         .startsWith("alluvium: ")
-        .contains("is full; free space on it", "same command again");
+        .containsPattern("is full; free space|No space left on device; make room")
+        .contains("same command again");
     assertThat(Files.readAllLines(saved.resolve("second")))
         .anyMatch(line -> line.startsWith("resuming from checkpoint "));
     output = saved;
