@@ -13,12 +13,16 @@ import io.alluvium.state.StateDescriptor;
 import io.alluvium.state.ValueState;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.LockSupport;
@@ -32,7 +36,8 @@ import java.util.concurrent.locks.LockSupport;
  * <p>Arguments: megabytes of state, updates per second, seconds of the long interval, long
  * intervals that are measured (two more come before). The plain kind has a checkpoint each long
  * interval; the others one each second and a materialization each long interval, as in the
- * published comparison.
+ * published comparison. After them, kinds to run: plain, often, bursts, smoothed; all without any.
+ * {@code -Dalluvium.series=FILE} writes each second as a line of CSV.
  */
 public final class Smoothing {
 
@@ -54,9 +59,9 @@ public final class Smoothing {
   }
 
   public static void main(String[] args) throws IOException {
-    if (args.length != 4) {
+    if (args.length < 4) {
       System.out.println(
-          "usage: Smoothing MEGABYTES UPDATES_PER_SECOND INTERVAL_SECONDS INTERVALS");
+          "usage: Smoothing MEGABYTES UPDATES_PER_SECOND INTERVAL_SECONDS INTERVALS [KIND...]");
       System.exit(2);
     }
     Smoothing smoothing =
@@ -70,10 +75,22 @@ public final class Smoothing {
     String periodic = "state.backend.changelog.periodic-materialize.interval";
     String on = "state.backend.changelog.enabled";
     String smooth = "alluvium.materialize.smoothing";
-    smoothing.turn("plain, every " + every, smoothing.interval, Map.of(on, "false"));
-    smoothing.turn("plain, every 1s", 1, Map.of(on, "false"));
-    smoothing.turn("changelog, bursts", 1, Map.of(on, "true", periodic, every, smooth, "false"));
-    smoothing.turn("changelog, smoothed", 1, Map.of(on, "true", periodic, every, smooth, "true"));
+    Set<String> kinds =
+        args.length == 4
+            ? Set.of("plain", "often", "bursts", "smoothed")
+            : Set.copyOf(Arrays.asList(args).subList(4, args.length));
+    if (kinds.contains("plain")) {
+      smoothing.turn("plain, every " + every, smoothing.interval, Map.of(on, "false"));
+    }
+    if (kinds.contains("often")) {
+      smoothing.turn("plain, every 1s", 1, Map.of(on, "false"));
+    }
+    if (kinds.contains("bursts")) {
+      smoothing.turn("changelog, bursts", 1, Map.of(on, "true", periodic, every, smooth, "false"));
+    }
+    if (kinds.contains("smoothed")) {
+      smoothing.turn("changelog, smoothed", 1, Map.of(on, "true", periodic, every, smooth, "true"));
+    }
   }
 
   private void head() {
@@ -116,6 +133,7 @@ public final class Smoothing {
       int from = run(backend, tasks, checkpointSeconds, 2, log);
       int to = run(backend, tasks, checkpointSeconds, intervals, log);
       tasks.pending.join();
+      write(kind, log, from, to);
       print(kind, log.bytes(from, to), log.tables(from, to), log.requests(from, to));
     } finally {
       scratch.delete();
@@ -195,6 +213,18 @@ public final class Smoothing {
       }
     }
     return log.second();
+  }
+
+  /** Each second, for a plot: kind, second, bytes of tables, other bytes, requests. */
+  private static void write(String kind, TrafficLog log, int from, int to) throws IOException {
+    String file = System.getProperty("alluvium.series");
+    if (file != null) {
+      Files.write(
+          Path.of(file),
+          log.lines(kind, from, to),
+          StandardOpenOption.CREATE,
+          StandardOpenOption.APPEND);
+    }
   }
 
   private void print(String kind, Rate bytes, Rate tables, Rate requests) {

@@ -1,6 +1,8 @@
 package io.alluvium.benchmarks;
 
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /** Bytes and requests by second since it was started. Thread-safe. */
@@ -50,6 +52,23 @@ final class TrafficLog {
       all[i] += others[i];
     }
     return Rate.of(all);
+  }
+
+  List<String> lines(String kind, int from, int to) {
+    List<String> lines = new ArrayList<>();
+    for (int second = from; second < to; second++) {
+      lines.add(
+          kind.replace(',', ';')
+              + ","
+              + (second - from)
+              + ","
+              + tableBytes.get(second)
+              + ","
+              + otherBytes.get(second)
+              + ","
+              + requests.get(second));
+    }
+    return lines;
   }
 
   Rate requests(int from, int to) {

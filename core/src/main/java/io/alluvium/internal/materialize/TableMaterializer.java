@@ -31,6 +31,10 @@ import org.slf4j.LoggerFactory;
 public final class TableMaterializer implements AutoCloseable {
 
   private static final Logger LOG = LoggerFactory.getLogger(TableMaterializer.class);
+
+  /** Between the end of a run that took long and the next: this part of the interval at least. */
+  private static final int LEAST_PAUSE_DIVISOR = 10;
+
   private static final Duration FIRST_BACKOFF = Duration.ofSeconds(1);
 
   /**
@@ -81,6 +85,7 @@ public final class TableMaterializer implements AutoCloseable {
   private final MaterializationMetrics metrics;
   private Execution.@Nullable Scheduled next;
   private boolean running;
+  private long dueNanos;
   private boolean closed;
   private int consecutiveFailures;
   private long runs;
@@ -136,6 +141,7 @@ public final class TableMaterializer implements AutoCloseable {
         return;
       }
       running = true;
+      dueNanos = execution.nanoTime();
     }
     due.run();
     execution.materializations().execute(this::run);
@@ -147,7 +153,7 @@ public final class TableMaterializer implements AutoCloseable {
     synchronized (this) {
       if (closed || position == lastPosition) {
         // Nothing was written since the last one.
-        finished(policy.interval());
+        finished(untilNext());
         return;
       }
       directory = target.directory().resolve("cut-" + ++runs);
@@ -214,7 +220,18 @@ public final class TableMaterializer implements AutoCloseable {
       metrics.alarm(-1);
     }
     consecutiveFailures = 0;
-    finished(policy.interval());
+    finished(untilNext());
+  }
+
+  /** The interval lies between the moments when runs are due, however long each takes. */
+  private synchronized Duration untilNext() {
+    Duration interval = policy.interval();
+    Duration left = interval.minusNanos(execution.nanoTime() - dueNanos);
+    Duration least = interval.dividedBy(LEAST_PAUSE_DIVISOR);
+    if (!policy.isPeriodic()) {
+      return Duration.ZERO;
+    }
+    return left.compareTo(least) < 0 ? least : left;
   }
 
   private synchronized void finished(Duration wait) {

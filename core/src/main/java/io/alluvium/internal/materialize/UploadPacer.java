@@ -22,10 +22,10 @@ public final class UploadPacer {
   /*
    * All uploads of the process share one token bucket; its rate is the greater of
    *   1. what all backends store in an interval, divided by the part of it that uploads may take. Each is judged by what it
-   *      stored last, except that a first upload, which is of a whole table, says nothing about later ones: until its next
-   *      a backend is judged by the others;
+   *      stored lately (compactions make single uploads uneven), except that a first upload, which is of a whole table,
+   *      says nothing about later ones: until its next a backend is judged by the others;
    *   2. what is needed so that each upload that waits or runs, one after the other as they became due, ends before its
-   *      deadline, which is that part of the interval after it became due.
+   *      deadline, which is an interval after it became due.
    * The first keeps the rate even, whoever uploads at the moment; the second catches up when a guess was wrong or the
    * process fell behind. The bandwidth cap bounds both. While somebody waits for an upload that is not paced, which may
    * stand behind paced ones, nothing is paced.
@@ -74,8 +74,7 @@ public final class UploadPacer {
 
     /** An upload is due by the clock and may take its part of the interval. */
     public void due() {
-      long part = (long) (settings.interval().toNanos() * PART_OF_INTERVAL);
-      due(execution.nanoTime() + (settings.spreads() ? part : 0));
+      due(execution.nanoTime() + (settings.spreads() ? settings.interval().toNanos() : 0));
     }
 
     /** An upload is due, and somebody needs it soon. */
@@ -98,7 +97,7 @@ public final class UploadPacer {
         if (firstBytes == UNKNOWN) {
           firstBytes = bytes;
         } else {
-          laterBytes = bytes;
+          laterBytes = laterBytes == UNKNOWN ? bytes : (laterBytes + bytes) / 2;
         }
         leftBytes = bytes;
       }

@@ -102,10 +102,11 @@ final class PacingTest {
     assertThat(peak / average).isLessThanOrEqualTo(1.5);
   }
 
+  /** An interval each, and what those that wait turn out to have beyond the guess. */
   @Test
   void sizesFiveTimesTheGuess_stillEndInTime() {
     periodically(pacer(INTERVAL, 0), 5, 10 * MB, 50 * MB);
-    assertThat(uploads).hasSize(5 * BACKENDS).allMatch(upload -> upload.took() <= 81);
+    assertThat(uploads).hasSize(5 * BACKENDS).allMatch(upload -> upload.took() <= 105);
   }
 
   @Test
