@@ -135,8 +135,7 @@ final class ProcessParts implements AutoCloseable {
         new GuardedBlobStore.Context(
             execution, configuration.get(CoreOptions.HEDGE_PERCENT) / 100.0, metrics);
     RequestMetrics requests = new RequestMetrics(metrics);
-    List<BlobStore> guarded =
-        stores.stream().map(each -> GuardedBlobStore.over(each, context, requests)).toList();
+    List<BlobStore> guarded = GuardedBlobStore.over(stores, context, requests);
     return guarded.size() == 1
         ? guarded.get(0)
         : new SplitBlobStore(guarded.get(1), guarded.get(0));

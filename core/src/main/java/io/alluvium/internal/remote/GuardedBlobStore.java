@@ -49,16 +49,28 @@ public final class GuardedBlobStore implements BlobStore {
   public record Context(Execution execution, double hedgeShare, Metrics metrics) {}
 
   /**
-   * The store as the process uses it; one that is not behind a network is only counted.
+   * The stores as the process uses them; one that is not behind a network is only counted. They
+   * share one limit, because a store that complains is often the same one under two names.
    *
    * @param requests told of each request
    */
+  public static List<BlobStore> over(
+      List<BlobStore> stores, Context context, RequestListener requests) {
+    RequestLimit limit = new RequestLimit(context.execution());
+    context.metrics().gauge("store.limit.requests", () -> (long) limit.current());
+    return stores.stream().map(store -> over(store, limit, context, requests)).toList();
+  }
+
+  /** As above, for a process with one store. */
   public static BlobStore over(BlobStore store, Context context, RequestListener requests) {
+    return over(List.of(store), context, requests).get(0);
+  }
+
+  private static BlobStore over(
+      BlobStore store, RequestLimit limit, Context context, RequestListener requests) {
     if (!(store instanceof RemoteBlobStore remote)) {
       return new CountedBlobStore(store, requests);
     }
-    RequestLimit limit = new RequestLimit(context.execution());
-    context.metrics().gauge("store.limit.requests", () -> (long) limit.current());
     remote.listen(
         new RequestListener() {
           @Override

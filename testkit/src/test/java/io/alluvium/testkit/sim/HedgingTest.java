@@ -2,6 +2,7 @@ package io.alluvium.testkit.sim;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
@@ -223,6 +224,33 @@ final class HedgingTest {
     // Complaints come more often than one a minute, from the first puts on.
     Measured measured = measure(new Network(0, 0, 0, 0.01, 0.5), 0.03);
     assertThat(measured.metrics.sum("store.hedge.count")).isZero();
+  }
+
+  @Test
+  void slowPuts_nextToAStoreThatComplains_stayAlone() {
+    Sums metrics = new Sums();
+    try (Simulation simulation = new Simulation(new NowAndThen())) {
+      SimulatedProcess process = simulation.process("P");
+      List<BlobStore> stores =
+          GuardedBlobStore.over(
+              List.of(
+                  process.store(new MapBlobStore(), new Network(0, 0, 0, 0, 1)),
+                  process.store(new MapBlobStore(), new Network(0, 0, 0, 1, 0))),
+              new GuardedBlobStore.Context(process.execution(), 1, metrics),
+              RequestListener.NONE);
+      process.spawn(
+          "main",
+          () -> {
+            assertThatThrownBy(() -> stores.get(0).put("data/a", List.of(ByteBuffer.allocate(1))))
+                .isInstanceOf(StateBackendException.class);
+            stores.get(1).put("data/b", List.of(ByteBuffer.allocate(1)));
+            assertThat(metrics.sum("store.hedge.count")).isZero();
+            process.execution().sleep(Duration.ofMinutes(1));
+            stores.get(1).put("data/c", List.of(ByteBuffer.allocate(1)));
+            assertThat(metrics.sum("store.hedge.count")).isEqualTo(1);
+          });
+      simulation.run();
+    }
   }
 
   /** Sums of counters. Used by whoever has the turn. */
