@@ -239,6 +239,7 @@ final class ByteSubtask implements ByteBackend {
 
   private CheckpointHandle handle(
       long checkpointId, long end, Bases.Base base, List<BlockRef> blocks, Formats formats) {
+    checkTail(base.position(), end, blocks);
     return new CheckpointHandle(
         checkpointId,
         context.keyGroups,
@@ -248,6 +249,21 @@ final class ByteSubtask implements ByteBackend {
         blocks,
         formats.key(),
         formats.states());
+  }
+
+  /** A checkpoint that a restore would refuse must fail while there are better ones. */
+  static void checkTail(long position, long end, List<BlockRef> tail) {
+    long from = tail.isEmpty() ? end : tail.get(0).fromSqn();
+    if (from > position) {
+      throw StateBackendException.internal(
+          "a checkpoint needs the changes ["
+              + position
+              + ", "
+              + end
+              + "), but the changelog gave them from "
+              + from
+              + " on only");
+    }
   }
 
   private void settle(
