@@ -13,7 +13,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Flink's own suite of schema migration; the key serializer is checked, too. */
-@ExtendWith(ParameterizedTestExtension.class)
+@ExtendWith({ParameterizedTestExtension.class, NotApplicable.class})
 public class FlinkMigrationSuiteTest extends StateBackendMigrationTestBase<AlluviumStateBackend> {
 
   @TempDir private static Path directory;

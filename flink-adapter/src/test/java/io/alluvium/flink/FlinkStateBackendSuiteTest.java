@@ -15,7 +15,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Flink's own suite of keyed state backends. */
-@ExtendWith(ParameterizedTestExtension.class)
+@ExtendWith({ParameterizedTestExtension.class, NotApplicable.class})
 public class FlinkStateBackendSuiteTest extends StateBackendTestBase<AlluviumStateBackend> {
 
   /** Where checkpoints go: in memory all files are inline. */

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Flink's own suite of states with a time to live, incremental cleanup included. */
-@ExtendWith(ParameterizedTestExtension.class)
+@ExtendWith({ParameterizedTestExtension.class, NotApplicable.class})
 abstract class FlinkTtlSuite extends TtlStateTestBase {
 
   @TempDir private static Path directory;

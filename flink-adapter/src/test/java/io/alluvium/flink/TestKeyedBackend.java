@@ -1,0 +1,83 @@
+package io.alluvium.flink;
+
+import java.util.Collection;
+import java.util.List;
+import org.apache.flink.api.common.JobID;
+import org.apache.flink.api.common.typeutils.TypeSerializer;
+import org.apache.flink.core.fs.CloseableRegistry;
+import org.apache.flink.metrics.groups.UnregisteredMetricsGroup;
+import org.apache.flink.runtime.operators.testutils.MockEnvironment;
+import org.apache.flink.runtime.operators.testutils.MockEnvironmentBuilder;
+import org.apache.flink.runtime.state.AbstractKeyedStateBackend;
+import org.apache.flink.runtime.state.KeyGroupRange;
+import org.apache.flink.runtime.state.KeyedStateBackendParametersImpl;
+import org.apache.flink.runtime.state.KeyedStateHandle;
+import org.apache.flink.runtime.state.ttl.TtlTimeProvider;
+
+/** A keyed backend in an environment of its own; closing checks that nothing stays reserved. */
+final class TestKeyedBackend<K> implements AutoCloseable {
+
+  private final MockEnvironment environment;
+  private final AbstractKeyedStateBackend<K> backend;
+
+  private TestKeyedBackend(MockEnvironment environment, AbstractKeyedStateBackend<K> backend) {
+    this.environment = environment;
+    this.backend = backend;
+  }
+
+  static <K> TestKeyedBackend<K> open(
+      Backends kind, TypeSerializer<K> keySerializer, KeyGroupRange keyGroups) {
+    return open(
+        kind,
+        keySerializer,
+        keyGroups,
+        keyGroups.getEndKeyGroup() + 1,
+        TtlTimeProvider.DEFAULT,
+        List.of());
+  }
+
+  static <K> TestKeyedBackend<K> open(
+      Backends kind,
+      TypeSerializer<K> keySerializer,
+      KeyGroupRange keyGroups,
+      int numberOfKeyGroups,
+      TtlTimeProvider time,
+      Collection<KeyedStateHandle> handles) {
+    MockEnvironment environment = new MockEnvironmentBuilder().build();
+    try {
+      return new TestKeyedBackend<>(
+          environment,
+          kind.backend()
+              .createKeyedStateBackend(
+                  new KeyedStateBackendParametersImpl<>(
+                      environment,
+                      new JobID(),
+                      "test",
+                      keySerializer,
+                      numberOfKeyGroups,
+                      keyGroups,
+                      environment.getTaskKvStateRegistry(),
+                      time,
+                      new UnregisteredMetricsGroup(),
+                      handles,
+                      new CloseableRegistry())));
+    } catch (Exception e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  AbstractKeyedStateBackend<K> get() {
+    return backend;
+  }
+
+  @Override
+  public void close() {
+    try {
+      backend.close();
+      backend.dispose();
+      environment.close();
+    } catch (Exception e) {
+      throw new AssertionError(e);
+    }
+  }
+}
