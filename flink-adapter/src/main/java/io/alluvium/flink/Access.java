@@ -40,6 +40,8 @@ final class Access<K> {
 
   /** Serializes the current key, once for all states. */
   void select(K newKey, int newKeyGroup) {
+    // A heap table's materialization goes on between records.
+    bytes.idle();
     keyGroup = -1;
     current.clear();
     try {

@@ -16,6 +16,7 @@ import org.apache.flink.api.common.state.State;
 import org.apache.flink.api.common.state.StateDescriptor;
 import org.apache.flink.api.common.typeutils.TypeSerializer;
 import org.apache.flink.api.java.tuple.Tuple2;
+import org.apache.flink.core.fs.CloseableRegistry;
 import org.apache.flink.core.memory.DataOutputSerializer;
 import org.apache.flink.runtime.checkpoint.CheckpointOptions;
 import org.apache.flink.runtime.state.AbstractKeyedStateBackend;
@@ -46,18 +47,24 @@ import org.jspecify.annotations.Nullable;
  */
 final class AlluviumKeyedStateBackend<K> extends AbstractKeyedStateBackend<K> {
 
-  /** What Flink's base class needs. */
+  /**
+   * What Flink's side needs.
+   *
+   * @param savepoints whether portable savepoints are written beside the task
+   */
   record Flink<K>(
       KeyedStateBackendParameters<K> parameters,
       KeyedBackendBuilder.Tracking tracking,
       InternalKeyContext<K> keyContext,
-      StreamCompressionDecorator compression) {}
+      StreamCompressionDecorator compression,
+      SnapshotExecutionType savepoints) {}
 
   private final Access<K> access;
   private final StateCatalog states;
   private final StateRegistrar<K> registrar;
   private final Snapshots snapshots;
   private final Collection<AutoCloseable> opened;
+  private final SnapshotExecutionType savepointType;
   private final Set<GuardedScan> savepoints = ConcurrentHashMap.newKeySet();
   private boolean disposed;
 
@@ -78,7 +85,8 @@ final class AlluviumKeyedStateBackend<K> extends AbstractKeyedStateBackend<K> {
         flink.parameters().getTtlTimeProvider(),
         flink.tracking().latency(),
         flink.tracking().size(),
-        flink.parameters().getCancelStreamRegistry(),
+        // The one of the parameters is closed as soon as the task runs.
+        new CloseableRegistry(),
         flink.compression(),
         flink.keyContext());
     this.access = access;
@@ -86,6 +94,7 @@ final class AlluviumKeyedStateBackend<K> extends AbstractKeyedStateBackend<K> {
     this.registrar = new StateRegistrar<>(access, states, flink.parameters().getTtlTimeProvider());
     this.snapshots = snapshots;
     this.opened = opened;
+    this.savepointType = flink.savepoints();
   }
 
   @Override
@@ -290,7 +299,7 @@ final class AlluviumKeyedStateBackend<K> extends AbstractKeyedStateBackend<K> {
                 keyGroupCompressionDecorator),
             scan,
             () -> savepoints.remove(scan)),
-        SnapshotExecutionType.ASYNCHRONOUS);
+        savepointType);
   }
 
   @Override

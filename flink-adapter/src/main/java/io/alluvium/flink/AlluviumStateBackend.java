@@ -9,6 +9,8 @@ import org.apache.flink.runtime.state.AbstractManagedMemoryStateBackend;
 import org.apache.flink.runtime.state.ConfigurableStateBackend;
 import org.apache.flink.runtime.state.DefaultOperatorStateBackendBuilder;
 import org.apache.flink.runtime.state.OperatorStateBackend;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Alluvium as a state backend of Flink. Holds settings only: native code is loaded and files are
@@ -16,6 +18,8 @@ import org.apache.flink.runtime.state.OperatorStateBackend;
  */
 public final class AlluviumStateBackend extends AbstractManagedMemoryStateBackend
     implements ConfigurableStateBackend {
+
+  private static final Logger LOG = LoggerFactory.getLogger(AlluviumStateBackend.class);
 
   private static final long serialVersionUID = 1L;
 
@@ -62,6 +66,12 @@ public final class AlluviumStateBackend extends AbstractManagedMemoryStateBacken
   @Override
   public <K> AbstractKeyedStateBackend<K> createKeyedStateBackend(
       KeyedStateBackendParameters<K> parameters) throws IOException {
+    if (settings.wrapped()) {
+      LOG.warn(
+          "'state.changelog.enabled' puts Flink's own changelog on top of Alluvium, which logs every"
+              + " change itself; set it to false, Alluvium's own switch is '{}'",
+          AlluviumOptions.CHANGELOG_ENABLED.key());
+    }
     return new KeyedBackendBuilder<>(
             settings,
             parameters,

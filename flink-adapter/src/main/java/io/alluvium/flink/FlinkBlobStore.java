@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 import org.apache.flink.runtime.state.StreamStateHandle;
 import org.jspecify.annotations.Nullable;
@@ -54,6 +55,7 @@ final class FlinkBlobStore implements BlobStore {
    */
   private final Path directory;
   private final boolean keepsCopies;
+  private final Executor background;
 
   @GuardedBy("this")
   private final Map<BlobName, Blob> blobs = new LinkedHashMap<>();
@@ -75,9 +77,11 @@ final class FlinkBlobStore implements BlobStore {
 
   /**
    * @param directory for own copies; on the file system of the tables; made when it is needed
+   * @param background deletes what is not needed any more
    */
-  FlinkBlobStore(Path directory, Copies copies) {
+  FlinkBlobStore(Path directory, Copies copies, Executor background) {
     this.directory = directory;
+    this.background = background;
     this.keepsCopies = copies == Copies.KEPT;
   }
 
@@ -254,8 +258,8 @@ final class FlinkBlobStore implements BlobStore {
     return blob == null ? OptionalLong.empty() : OptionalLong.of(blob.sizeBytes);
   }
 
-  /** Puts a copy of a blob into a directory, if there is one here; else there is none there. */
-  void copyTo(BlobName name, Path target) throws IOException {
+  /** Puts a copy of a blob into a directory; false when there is none here. */
+  boolean copyTo(BlobName name, Path target) throws IOException {
     Blob blob = blob(name);
     byte[] bytes;
     Path file;
@@ -265,10 +269,11 @@ final class FlinkBlobStore implements BlobStore {
     }
     Path copy = target.resolve(localName(name));
     if (bytes != null) {
-      Files.write(copy, bytes);
+      Path unused = Files.write(copy, bytes);
     } else if (file != null) {
       linkOrCopy(file, copy);
     }
+    return bytes != null || file != null;
   }
 
   /**
@@ -285,12 +290,27 @@ final class FlinkBlobStore implements BlobStore {
     return named;
   }
 
+  /** Takes the early file of a blob for one checkpoint; null when there is none. */
+  synchronized @Nullable StreamStateHandle takeEarly(Blob blob) {
+    StreamStateHandle taken = blob.early;
+    blob.early = null;
+    return taken;
+  }
+
+  /** The checkpoint came to nothing before it had the early file. */
+  void giveBackEarly(Blob blob, StreamStateHandle taken) {
+    synchronized (this) {
+      if (!closed && blobs.get(blob.name) == blob) {
+        blob.early = taken;
+        return;
+      }
+    }
+    discard(taken);
+  }
+
   /** Checkpoint {@code id} has the blob in this place. */
   synchronized void give(long id, Blob blob, Place place) {
     blob.given.put(id, place);
-    if (place.handle() == blob.early) {
-      blob.early = null;
-    }
   }
 
   /** The checkpoint has completed; what it was given is Flink's. */
@@ -310,7 +330,17 @@ final class FlinkBlobStore implements BlobStore {
       pending.keySet().removeIf(other -> other <= id);
       blobs.values().forEach(blob -> blob.given.keySet().removeIf(other -> other <= id));
     }
-    copies.forEach(FlinkBlobStore::delete);
+    inBackground(copies, List.of());
+  }
+
+  private void inBackground(List<Path> copies, List<StreamStateHandle> discarded) {
+    if (!copies.isEmpty() || !discarded.isEmpty()) {
+      background.execute(
+          () -> {
+            copies.forEach(FlinkBlobStore::delete);
+            discarded.forEach(FlinkBlobStore::discard);
+          });
+    }
   }
 
   /** The checkpoint came to nothing; what it was given is gone. */
@@ -347,8 +377,7 @@ final class FlinkBlobStore implements BlobStore {
         }
       }
     }
-    copies.forEach(FlinkBlobStore::delete);
-    discarded.forEach(FlinkBlobStore::discard);
+    inBackground(copies, discarded);
   }
 
   @GuardedBy("this")

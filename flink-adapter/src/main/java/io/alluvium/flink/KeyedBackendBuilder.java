@@ -29,6 +29,7 @@ import org.apache.flink.runtime.state.InternalKeyContextImpl;
 import org.apache.flink.runtime.state.KeyGroupsStateHandle;
 import org.apache.flink.runtime.state.KeyedStateHandle;
 import org.apache.flink.runtime.state.LocalRecoveryConfig;
+import org.apache.flink.runtime.state.SnapshotExecutionType;
 import org.apache.flink.runtime.state.StateBackend.KeyedStateBackendParameters;
 import org.apache.flink.runtime.state.StateSerializerProvider;
 import org.apache.flink.runtime.state.metrics.LatencyTrackingStateConfig;
@@ -89,7 +90,8 @@ final class KeyedBackendBuilder<K> {
             directories.blobs(),
             localRecovery.isLocalBackupEnabled()
                 ? FlinkBlobStore.Copies.KEPT
-                : FlinkBlobStore.Copies.DROPPED);
+                : FlinkBlobStore.Copies.DROPPED,
+            threads.uploads());
     opened.push(store);
     SecureRandom random = new SecureRandom();
     StateBackend process =
@@ -126,7 +128,11 @@ final class KeyedBackendBuilder<K> {
             tracking,
             new InternalKeyContextImpl<>(
                 parameters.getKeyGroupRange(), parameters.getNumberOfKeyGroups()),
-            AbstractStateBackend.getCompressionDecorator(parameters.getEnv().getExecutionConfig())),
+            AbstractStateBackend.getCompressionDecorator(parameters.getEnv().getExecutionConfig()),
+            // Only RocksDB can be read beside the task.
+            settings.onHeap()
+                ? SnapshotExecutionType.SYNCHRONOUS
+                : SnapshotExecutionType.ASYNCHRONOUS),
         access,
         states,
         snapshots,

@@ -70,6 +70,7 @@ final class MetaFormat {
 
   private static int crc(byte[] bytes) {
     CRC32C crc = new CRC32C();
+    crc.update(bytes, 0, CRC_OFFSET);
     crc.update(bytes, BODY_OFFSET, bytes.length - BODY_OFFSET);
     return (int) crc.getValue();
   }
@@ -91,6 +92,13 @@ final class MetaFormat {
           from, 0, Integer.toHexString(MAGIC), Integer.toHexString(magic));
     }
     int version = in.readByte();
+    int expected = in.readInt();
+    int found = crc(bytes);
+    if (expected != found) {
+      throw StateBackendException.corrupt(
+          from, CRC_OFFSET, "CRC32C " + Integer.toHexString(expected), Integer.toHexString(found));
+    }
+    // Only now: damage must not look like a newer version.
     if (version != VERSION) {
       throw StateBackendException.incompatible(
           "'"
@@ -99,12 +107,6 @@ final class MetaFormat {
               + version
               + " of the checkpoint's meta data; this version of Alluvium reads "
               + VERSION);
-    }
-    int expected = in.readInt();
-    int found = crc(bytes);
-    if (expected != found) {
-      throw StateBackendException.corrupt(
-          from, CRC_OFFSET, "CRC32C " + Integer.toHexString(expected), Integer.toHexString(found));
     }
     CheckpointHandle handle = CheckpointHandle.decode(in.readByteArray());
     int count = in.readVarInt();

@@ -10,14 +10,17 @@ import org.apache.flink.configuration.ConfigOption;
 import org.apache.flink.configuration.ConfigOptions;
 import org.apache.flink.configuration.MemorySize;
 import org.apache.flink.configuration.ReadableConfig;
+import org.apache.flink.configuration.StateChangelogOptions;
 
 /**
  * What the user said, in the words of core's configuration. Immutable; travels with the job.
  *
  * @param core settings for core, as text by key
  * @param managedMemory whether native memory comes from the slot's managed memory
+ * @param wrapped whether Flink's own changelog is on top
  */
-record Settings(Map<String, String> core, boolean managedMemory) implements Serializable {
+record Settings(Map<String, String> core, boolean managedMemory, boolean wrapped)
+    implements Serializable {
 
   private static final String ROCKSDB = "state.backend.rocksdb.";
   private static final String FIXED_PER_SLOT = ROCKSDB + "memory.fixed-per-slot";
@@ -79,7 +82,10 @@ record Settings(Map<String, String> core, boolean managedMemory) implements Seri
             || !config
                 .getOptional(ConfigOptions.key(MANAGED).booleanType().noDefaultValue())
                 .orElse(true);
-    return new Settings(Collections.unmodifiableMap(core), !fixed);
+    return new Settings(
+        Collections.unmodifiableMap(core),
+        !fixed,
+        config.get(StateChangelogOptions.ENABLE_STATE_CHANGE_LOG));
   }
 
   private static boolean memory(ReadableConfig config, String key, Map<String, String> core) {

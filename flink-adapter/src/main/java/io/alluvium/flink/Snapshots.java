@@ -33,6 +33,7 @@ import org.apache.flink.runtime.state.SnapshotResources;
 import org.apache.flink.runtime.state.SnapshotResult;
 import org.apache.flink.runtime.state.SnapshotStrategy;
 import org.apache.flink.runtime.state.StreamStateHandle;
+import org.apache.flink.runtime.state.filesystem.FileStateHandle;
 import org.apache.flink.util.FileUtils;
 import org.apache.flink.util.function.SupplierWithException;
 import org.slf4j.Logger;
@@ -114,7 +115,8 @@ final class Snapshots implements AutoCloseable {
       throws IOException {
     if (sharing == SharingFilesStrategy.NO_SHARING) {
       Path directory = parts.directories.savepoint(checkpointId);
-      FlinkBlobStore place = new FlinkBlobStore(directory, FlinkBlobStore.Copies.DROPPED);
+      FlinkBlobStore place =
+          new FlinkBlobStore(directory, FlinkBlobStore.Copies.DROPPED, parts.threads.uploads());
       return new Running(
           checkpointId,
           0,
@@ -198,7 +200,7 @@ final class Snapshots implements AutoCloseable {
               isSavepoint() ? transferred.files() : List.of(),
               metaHandle,
               transferred.newBytes() + metaHandle.getStateSize());
-      SnapshotResult<KeyedStateHandle> result = withLocal(remote, durable);
+      SnapshotResult<KeyedStateHandle> result = withLocal(remote, durable, meta);
       finished = true;
       return result;
     }
@@ -220,7 +222,7 @@ final class Snapshots implements AutoCloseable {
     }
 
     private SnapshotResult<KeyedStateHandle> withLocal(
-        IncrementalRemoteKeyedStateHandle remote, CheckpointHandle durable) {
+        IncrementalRemoteKeyedStateHandle remote, CheckpointHandle durable, byte[] meta) {
       LocalSnapshotDirectoryProvider provider =
           isSavepoint() || !parts.localRecovery.isLocalBackupEnabled()
               ? null
@@ -232,22 +234,29 @@ final class Snapshots implements AutoCloseable {
       try {
         Files.createDirectories(directory);
         for (BlobName blob : durable.blobs()) {
-          store.copyTo(blob, directory);
+          if (!store.copyTo(blob, directory)) {
+            // What was restored from remote files is here only in the table's own form.
+            FileUtils.deleteDirectoryQuietly(directory.toFile());
+            return SnapshotResult.of(remote);
+          }
         }
+        // A copy of its own: Flink discards the local state's meta file with it.
+        Path metaFile = Files.write(directory.resolve("meta"), meta);
+        return SnapshotResult.withLocalState(
+            remote,
+            new IncrementalLocalKeyedStateHandle(
+                backendId,
+                checkpointId,
+                DirectoryStateHandle.forPathWithSize(directory),
+                keyGroups,
+                new FileStateHandle(
+                    new org.apache.flink.core.fs.Path(metaFile.toUri()), meta.length),
+                remote.getSharedStateHandles()));
       } catch (IOException e) {
         LOG.warn("no local copy of checkpoint {}: {}", checkpointId, e.toString());
         FileUtils.deleteDirectoryQuietly(directory.toFile());
         return SnapshotResult.of(remote);
       }
-      return SnapshotResult.withLocalState(
-          remote,
-          new IncrementalLocalKeyedStateHandle(
-              backendId,
-              checkpointId,
-              DirectoryStateHandle.forPathWithSize(directory),
-              keyGroups,
-              remote.getMetaDataStateHandle(),
-              remote.getSharedStateHandles()));
     }
 
     /** Comes after {@link #finish}, or without it, possibly from another thread. */

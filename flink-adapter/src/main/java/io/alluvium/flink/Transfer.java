@@ -56,6 +56,7 @@ final class Transfer {
   private final Map<Blob, Place> places = new LinkedHashMap<>();
   private final List<StreamStateHandle> reused = new ArrayList<>();
   private final List<StreamStateHandle> written = new ArrayList<>();
+  private final Map<Blob, StreamStateHandle> taken = new LinkedHashMap<>();
   private long newBytes;
 
   Transfer(FlinkBlobStore store, long checkpointId, Target target) {
@@ -66,15 +67,15 @@ final class Transfer {
 
   /** Blocks until all files are stored; a failure leaves none of them behind. */
   Result run(Collection<BlobName> names) throws IOException {
-    List<Blob> logs = new ArrayList<>();
-    List<Blob> tables = new ArrayList<>();
-    for (Blob blob : store.begin(checkpointId, names)) {
-      if (!reuse(blob)) {
-        (blob.name.kind() == BlobName.Kind.LOG ? logs : tables).add(blob);
-      }
-    }
     boolean done = false;
     try {
+      List<Blob> logs = new ArrayList<>();
+      List<Blob> tables = new ArrayList<>();
+      for (Blob blob : store.begin(checkpointId, names)) {
+        if (!reuse(blob)) {
+          (blob.name.kind() == BlobName.Kind.LOG ? logs : tables).add(blob);
+        }
+      }
       writeTables(tables);
       writeLogs(logs);
       places.forEach((blob, place) -> store.give(checkpointId, blob, place));
@@ -83,6 +84,7 @@ final class Transfer {
     } finally {
       if (!done) {
         written.forEach(FlinkBlobStore::discard);
+        taken.forEach(store::giveBackEarly);
         store.abort(checkpointId);
       }
     }
@@ -92,10 +94,8 @@ final class Transfer {
   /** Whether the blob needs no new file. */
   private boolean reuse(Blob blob) {
     Place kept;
-    StreamStateHandle early;
     synchronized (store) {
       kept = blob.kept;
-      early = blob.early;
     }
     if (kept != null && target.streams().couldReuseStateHandle(kept.handle())) {
       StreamStateHandle handle = kept.handle();
@@ -105,7 +105,9 @@ final class Transfer {
       places.put(blob, kept);
       return true;
     }
+    StreamStateHandle early = store.takeEarly(blob);
     if (early != null) {
+      taken.put(blob, early);
       String file = blob.name.toString();
       files.put(file, early);
       places.put(blob, new Place(file, early, 0));

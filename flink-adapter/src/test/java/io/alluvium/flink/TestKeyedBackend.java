@@ -4,6 +4,7 @@ import java.util.Collection;
 import java.util.List;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.api.common.typeutils.TypeSerializer;
+import org.apache.flink.configuration.Configuration;
 import org.apache.flink.core.fs.CloseableRegistry;
 import org.apache.flink.metrics.groups.UnregisteredMetricsGroup;
 import org.apache.flink.runtime.operators.testutils.MockEnvironment;
@@ -43,23 +44,40 @@ final class TestKeyedBackend<K> implements AutoCloseable {
       int numberOfKeyGroups,
       TtlTimeProvider time,
       Collection<KeyedStateHandle> handles) {
-    MockEnvironment environment = new MockEnvironmentBuilder().build();
+    return open(
+        kind.configuration(),
+        new MockEnvironmentBuilder().build(),
+        new Parameters<>(keySerializer, keyGroups, numberOfKeyGroups, time, handles));
+  }
+
+  /** What differs between backends. */
+  record Parameters<K>(
+      TypeSerializer<K> keySerializer,
+      KeyGroupRange keyGroups,
+      int numberOfKeyGroups,
+      TtlTimeProvider time,
+      Collection<KeyedStateHandle> handles) {}
+
+  /** Owns the environment. */
+  static <K> TestKeyedBackend<K> open(
+      Configuration configuration, MockEnvironment environment, Parameters<K> wanted) {
     try {
       return new TestKeyedBackend<>(
           environment,
-          kind.backend()
+          new AlluviumStateBackend()
+              .configure(configuration, TestKeyedBackend.class.getClassLoader())
               .createKeyedStateBackend(
                   new KeyedStateBackendParametersImpl<>(
                       environment,
                       new JobID(),
                       "test",
-                      keySerializer,
-                      numberOfKeyGroups,
-                      keyGroups,
+                      wanted.keySerializer(),
+                      wanted.numberOfKeyGroups(),
+                      wanted.keyGroups(),
                       environment.getTaskKvStateRegistry(),
-                      time,
+                      wanted.time(),
                       new UnregisteredMetricsGroup(),
-                      handles,
+                      wanted.handles(),
                       new CloseableRegistry())));
     } catch (Exception e) {
       throw new AssertionError(e);
