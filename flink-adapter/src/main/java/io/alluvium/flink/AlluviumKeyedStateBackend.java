@@ -276,13 +276,12 @@ final class AlluviumKeyedStateBackend<K> extends AbstractKeyedStateBackend<K> {
         .snapshot(checkpointId, timestamp, streamFactory, checkpointOptions);
   }
 
-  private Snapshots.Described described() throws IOException {
-    return Snapshots.Described.of(
-        new KeyedBackendSerializationProxy<>(
-            keySerializer,
-            StateCatalog.snapshots(states.inTableOrder()),
-            !Objects.equals(
-                UncompressedStreamCompressionDecorator.INSTANCE, keyGroupCompressionDecorator)));
+  private KeyedBackendSerializationProxy<K> described() {
+    return new KeyedBackendSerializationProxy<>(
+        keySerializer,
+        StateCatalog.snapshots(states.inTableOrder()),
+        !Objects.equals(
+            UncompressedStreamCompressionDecorator.INSTANCE, keyGroupCompressionDecorator));
   }
 
   @Override

@@ -75,6 +75,11 @@ final class MetaFormat {
     return (int) crc.getValue();
   }
 
+  /** Whether the bytes start like a meta file of Alluvium. */
+  static boolean isOurs(byte[] bytes) {
+    return bytes.length >= Integer.BYTES && new ByteReader(bytes).readInt() == MAGIC;
+  }
+
   /**
    * Reads what {@link #encode} wrote.
    *

@@ -85,6 +85,12 @@ final class OwnRestore<K> {
     try (InputStream in = meta.openInputStream()) {
       bytes = in.readAllBytes();
     }
+    if (!MetaFormat.isOurs(bytes)) {
+      throw StateBackendException.incompatible(
+          from
+              + " was not written by Alluvium but by another incremental state backend; take a"
+              + " savepoint in the canonical format with that one and start from it");
+    }
     MetaFormat.Meta read = MetaFormat.decode(bytes, from);
     Map<String, StreamStateHandle> files = new HashMap<>();
     for (HandleAndLocalPath file : handle.getSharedStateHandles()) {

@@ -78,7 +78,7 @@ final class SharedResources {
   }
 
   private static Configuration configuration(Map<String, String> settings) {
-    return Configuration.of(settings, StateBackend.options());
+    return withOwnClassLoader(() -> Configuration.of(settings, StateBackend.options()));
   }
 
   /** Runs with this class's loader in the place of the thread's, for core's look-ups. */

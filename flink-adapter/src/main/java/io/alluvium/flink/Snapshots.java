@@ -15,6 +15,7 @@ import java.util.UUID;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.function.Supplier;
 import org.apache.flink.core.fs.CloseableRegistry;
 import org.apache.flink.core.memory.DataOutputSerializer;
 import org.apache.flink.runtime.checkpoint.CheckpointOptions;
@@ -35,7 +36,6 @@ import org.apache.flink.runtime.state.SnapshotStrategy;
 import org.apache.flink.runtime.state.StreamStateHandle;
 import org.apache.flink.runtime.state.filesystem.FileStateHandle;
 import org.apache.flink.util.FileUtils;
-import org.apache.flink.util.function.SupplierWithException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -76,22 +76,13 @@ final class Snapshots implements AutoCloseable {
     this.changelog = settings.changelogEnabled();
   }
 
-  /** What a checkpoint writes besides the state. */
-  record Described(byte[] flink) {
-    static <K> Described of(KeyedBackendSerializationProxy<K> proxy) throws IOException {
-      DataOutputSerializer out = new DataOutputSerializer(256);
-      proxy.write(out);
-      return new Described(out.getCopyOfBuffer());
-    }
-  }
-
   /**
    * The strategy of one snapshot.
    *
-   * @param described asked for in the synchronous part
+   * @param described formats of keys and states; made in the synchronous part, written later
    */
   SnapshotStrategy<KeyedStateHandle, Running> strategy(
-      CheckpointOptions options, SupplierWithException<Described, IOException> described) {
+      CheckpointOptions options, Supplier<KeyedBackendSerializationProxy<?>> described) {
     SharingFilesStrategy sharing = options.getCheckpointType().getSharingFilesStrategy();
     return new SnapshotStrategy<>() {
       @Override
@@ -111,7 +102,8 @@ final class Snapshots implements AutoCloseable {
     };
   }
 
-  private Running begin(long checkpointId, SharingFilesStrategy sharing, Described described)
+  private Running begin(
+      long checkpointId, SharingFilesStrategy sharing, KeyedBackendSerializationProxy<?> described)
       throws IOException {
     if (sharing == SharingFilesStrategy.NO_SHARING) {
       Path directory = parts.directories.savepoint(checkpointId);
@@ -149,7 +141,7 @@ final class Snapshots implements AutoCloseable {
     private final long checkpointId;
     private final long coreId;
     private final FlinkBlobStore store;
-    private final Described described;
+    private final KeyedBackendSerializationProxy<?> described;
     private final CompletableFuture<CheckpointHandle> handle;
     private final Runnable onRelease;
     private boolean finished;
@@ -159,7 +151,7 @@ final class Snapshots implements AutoCloseable {
         long checkpointId,
         long coreId,
         FlinkBlobStore store,
-        Described described,
+        KeyedBackendSerializationProxy<?> described,
         CompletableFuture<CheckpointHandle> handle,
         Runnable onRelease) {
       this.checkpointId = checkpointId;
@@ -185,7 +177,9 @@ final class Snapshots implements AutoCloseable {
                   checkpointId,
                   new Transfer.Target(streams, scope, registry, parts.threads.uploads()))
               .run(durable.blobs());
-      byte[] meta = MetaFormat.encode(durable, transferred.shared(), described.flink());
+      DataOutputSerializer flink = new DataOutputSerializer(256);
+      described.write(flink);
+      byte[] meta = MetaFormat.encode(durable, transferred.shared(), flink.getCopyOfBuffer());
       StreamStateHandle metaHandle =
           StreamWriter.write(
               () -> streams.createCheckpointStateOutputStream(CheckpointedStateScope.EXCLUSIVE),
@@ -280,7 +274,9 @@ final class Snapshots implements AutoCloseable {
     Long coreId;
     synchronized (coreIds) {
       coreId = coreIds.get(checkpointId);
-      coreIds.headMap(checkpointId, true).clear();
+      if (coreId != null) {
+        coreIds.headMap(checkpointId, true).clear();
+      }
     }
     if (coreId != null && !closed) {
       stored = true;

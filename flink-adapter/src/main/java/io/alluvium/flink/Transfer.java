@@ -18,6 +18,7 @@ import org.apache.flink.runtime.state.CheckpointedStateScope;
 import org.apache.flink.runtime.state.IncrementalKeyedStateHandle.HandleAndLocalPath;
 import org.apache.flink.runtime.state.PlaceholderStreamStateHandle;
 import org.apache.flink.runtime.state.StreamStateHandle;
+import org.apache.flink.runtime.state.memory.ByteStreamStateHandle;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -49,6 +50,12 @@ final class Transfer {
    */
   record Result(List<HandleAndLocalPath> files, Map<Blob, Place> shared, long newBytes) {}
 
+  /**
+   * As many small files of the changelog become one: each stands in Flink's metadata with all its
+   * bytes, in every checkpoint until the next materialization.
+   */
+  private static final int INLINE_FILES = 16;
+
   private final FlinkBlobStore store;
   private final long checkpointId;
   private final Target target;
@@ -71,8 +78,10 @@ final class Transfer {
     try {
       List<Blob> logs = new ArrayList<>();
       List<Blob> tables = new ArrayList<>();
-      for (Blob blob : store.begin(checkpointId, names)) {
-        if (!reuse(blob)) {
+      List<Blob> named = store.begin(checkpointId, names);
+      boolean joins = inlineFiles(named) >= INLINE_FILES;
+      for (Blob blob : named) {
+        if ((joins && isInline(blob)) || !reuse(blob)) {
           (blob.name.kind() == BlobName.Kind.LOG ? logs : tables).add(blob);
         }
       }
@@ -91,12 +100,32 @@ final class Transfer {
     return result();
   }
 
+  private long inlineFiles(List<Blob> named) {
+    return named.stream().filter(this::isInline).map(this::fileOf).distinct().count();
+  }
+
+  /** A part of the changelog whose bytes are in Flink's metadata, and so at hand. */
+  private boolean isInline(Blob blob) {
+    Place kept = keptOf(blob);
+    return kept != null
+        && kept.handle() instanceof ByteStreamStateHandle
+        && blob.name.kind() == BlobName.Kind.LOG;
+  }
+
+  private String fileOf(Blob blob) {
+    Place kept = keptOf(blob);
+    return kept == null ? "" : kept.file();
+  }
+
+  private @Nullable Place keptOf(Blob blob) {
+    synchronized (store) {
+      return blob.kept;
+    }
+  }
+
   /** Whether the blob needs no new file. */
   private boolean reuse(Blob blob) {
-    Place kept;
-    synchronized (store) {
-      kept = blob.kept;
-    }
+    Place kept = keptOf(blob);
     if (kept != null && target.streams().couldReuseStateHandle(kept.handle())) {
       StreamStateHandle handle = kept.handle();
       if (files.put(kept.file(), placeholder(handle)) == null) {
