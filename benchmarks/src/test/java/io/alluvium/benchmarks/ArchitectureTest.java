@@ -92,7 +92,7 @@ final class ArchitectureTest {
   static final ArchRule awsSdk_staysInItsModule =
       noClasses()
           .that()
-          .resideOutsideOfPackages(S3, TESTKIT_S3)
+          .resideOutsideOfPackages(S3, TESTKIT_S3, BENCHMARKS)
           .should()
           .dependOnClassesThat()
           .resideInAnyPackage("software.amazon..", "io.netty..")

@@ -77,7 +77,7 @@ final class S3KillIT {
                   "state.checkpoints.num-retained=2",
                   "--set",
                   "state.backend.changelog.enabled=" + (random.nextInt(4) > 0)));
-      Round life = harness.kill(new Moments(8, Duration.ofMillis(150)));
+      Round life = harness.kill(new Moments(5, Duration.ofMillis(150)));
       history.add(life.toString());
       assertThat(life.exitStatus()).as("%s", history).isEqualTo(KILLED);
       job.collectAndCheck(2 + round + 1);

@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.Semaphore;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import software.amazon.awssdk.services.s3.S3AsyncClient;
@@ -28,14 +28,15 @@ class PartsUploadTest {
   private static final Map<String, String> SMALL_PARTS =
       Map.of("s3.multipart.threshold", "5 mb", "s3.multipart.part-size", "5 mb");
 
+  private static final S3AsyncClient CLIENT = TestServer.client();
+
   @TempDir Path directory;
-  private final S3AsyncClient client = TestServer.client();
   private final String uri = TestServer.freshUri();
   private final String prefix = uri.substring(("s3://" + TestServer.BUCKET + "/").length()) + "/";
 
-  @AfterEach
-  void closeClient() {
-    client.close();
+  @AfterAll
+  static void closeClient() {
+    CLIENT.close();
   }
 
   @Test
@@ -56,7 +57,7 @@ class PartsUploadTest {
       }
     }
     assertThat(
-            client
+            CLIENT
                 .headObject(b -> b.bucket(TestServer.BUCKET).key(prefix + "data/big.table"))
                 .join()
                 .eTag())
@@ -102,7 +103,7 @@ class PartsUploadTest {
   }
 
   private void begin(String key) {
-    var unused = client.createMultipartUpload(b -> b.bucket(TestServer.BUCKET).key(key)).join();
+    var unused = CLIENT.createMultipartUpload(b -> b.bucket(TestServer.BUCKET).key(key)).join();
   }
 
   private List<String> unfinished() {

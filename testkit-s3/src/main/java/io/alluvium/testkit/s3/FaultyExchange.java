@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelException;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
@@ -40,7 +41,11 @@ final class FaultyExchange extends SimpleChannelInboundHandler<FullHttpRequest> 
 
   /** Ends a connection so that the other side sees a reset. */
   static void reset(Channel channel) {
-    var unused = channel.config().setOption(ChannelOption.SO_LINGER, 0);
+    try {
+      var unused = channel.config().setOption(ChannelOption.SO_LINGER, 0);
+    } catch (ChannelException e) {
+      // The other side was faster.
+    }
     var unusedClose = channel.close();
   }
 

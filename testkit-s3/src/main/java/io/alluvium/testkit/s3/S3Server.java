@@ -51,9 +51,13 @@ public final class S3Server {
   private final Kind kind;
   private final URI endpoint;
 
+  /** For all looks at the server; closing one of these takes two seconds. */
+  private final S3AsyncClient eye;
+
   private S3Server(Kind kind, URI endpoint) {
     this.kind = kind;
     this.endpoint = endpoint;
+    this.eye = client();
   }
 
   /** Starts the server if need be. */
@@ -90,9 +94,7 @@ public final class S3Server {
 
   private static S3Server startMinio() {
     S3Server server = new S3Server(Kind.MINIO, MinioServer.start());
-    try (S3AsyncClient client = server.client()) {
-      var unused = client.createBucket(bucket -> bucket.bucket(BUCKET)).join();
-    }
+    var unused = server.eye.createBucket(bucket -> bucket.bucket(BUCKET)).join();
     LOG.warn("S3 tests are served by MinIO in a container, at {}", server.endpoint);
     return server;
   }
@@ -145,39 +147,31 @@ public final class S3Server {
   /** The names of all objects of a directory, as its blob store names them, ascending. */
   public List<String> objects(String uri) {
     String prefix = prefix(uri);
-    try (S3AsyncClient client = client()) {
-      List<String> names = new ArrayList<>();
-      client
-          .listObjectsV2Paginator(list -> list.bucket(BUCKET).prefix(prefix))
-          .contents()
-          .subscribe(object -> names.add(object.key().substring(prefix.length())))
-          .join();
-      return names;
-    }
+    List<String> names = new ArrayList<>();
+    eye.listObjectsV2Paginator(list -> list.bucket(BUCKET).prefix(prefix))
+        .contents()
+        .subscribe(object -> names.add(object.key().substring(prefix.length())))
+        .join();
+    return names;
   }
 
   /** The bytes of an object of a directory. */
   public byte[] object(String uri, String name) {
     String key = prefix(uri) + name;
-    try (S3AsyncClient client = client()) {
-      return client
-          .getObject(get -> get.bucket(BUCKET).key(key), AsyncResponseTransformer.toBytes())
-          .join()
-          .asByteArray();
-    }
+    return eye.getObject(get -> get.bucket(BUCKET).key(key), AsyncResponseTransformer.toBytes())
+        .join()
+        .asByteArray();
   }
 
   /** The names of all uploads in parts that were begun in a directory and not ended. */
   public List<String> unfinishedUploads(String uri) {
     String prefix = prefix(uri);
-    try (S3AsyncClient client = client()) {
-      // MinIO lists nothing for a prefix that is not a whole key.
-      return client.listMultipartUploads(list -> list.bucket(BUCKET)).join().uploads().stream()
-          .map(MultipartUpload::key)
-          .filter(key -> key.startsWith(prefix))
-          .map(key -> key.substring(prefix.length()))
-          .toList();
-    }
+    // MinIO lists nothing for a prefix that is not a whole key.
+    return eye.listMultipartUploads(list -> list.bucket(BUCKET)).join().uploads().stream()
+        .map(MultipartUpload::key)
+        .filter(key -> key.startsWith(prefix))
+        .map(key -> key.substring(prefix.length()))
+        .toList();
   }
 
   private static String prefix(String uri) {
