@@ -7,6 +7,7 @@ import java.util.function.LongSupplier;
 final class DstlMetrics {
 
   private final Metrics.Counter segments;
+  private final Metrics.Counter blocks;
   private final Metrics.Counter bytes;
   private final Metrics.Counter failures;
   private final Metrics.Histogram uploadMicros;
@@ -14,6 +15,7 @@ final class DstlMetrics {
 
   DstlMetrics(Metrics metrics, LongSupplier inFlightBytes) {
     segments = metrics.counter("changelog.upload.segments");
+    blocks = metrics.counter("changelog.upload.blocks");
     bytes = metrics.counter("changelog.upload.bytes");
     failures = metrics.counter("changelog.upload.failures");
     uploadMicros = metrics.histogram("changelog.upload.micros");
@@ -21,8 +23,9 @@ final class DstlMetrics {
     metrics.gauge("changelog.inflight.bytes", inFlightBytes);
   }
 
-  void uploaded(long sizeBytes, long nanos) {
+  void uploaded(int blockCount, long sizeBytes, long nanos) {
     segments.add(1);
+    blocks.add(blockCount);
     bytes.add(sizeBytes);
     uploadMicros.record(nanos / 1000);
   }

@@ -42,6 +42,7 @@ final class SegmentUpload {
 
   private final Uploader uploader;
   private final Object lock;
+  private final int blockCount;
   private List<Block> blocks;
 
   private @Nullable BlobName name;
@@ -67,6 +68,7 @@ final class SegmentUpload {
     this.uploader = uploader;
     this.lock = uploader.lock();
     this.blocks = blocks;
+    this.blockCount = blocks.size();
     this.untrimmed = blocks.size();
     for (Block block : blocks) {
       block.state = Block.State.UPLOADING;
@@ -161,7 +163,7 @@ final class SegmentUpload {
                 () -> execution.downloads().execute(() -> timedOut(attempt)));
       }
       uploader.store().put(target.toString(), content);
-      uploader.metrics().uploaded(sizeBytes, execution.nanoTime() - start);
+      uploader.metrics().uploaded(blockCount, sizeBytes, execution.nanoTime() - start);
       return null;
     } catch (RuntimeException | VirtualMachineError | LinkageError e) {
       return e;

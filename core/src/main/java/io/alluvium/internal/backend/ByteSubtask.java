@@ -193,7 +193,9 @@ final class ByteSubtask implements ByteBackend {
     long end = parts.changelog.nextSqn();
     Triggered triggered = trigger.apply(end);
     long position = triggered.position();
-    if (context.replaysTooLong.test(parts.changelog.bytesSince(position))) {
+    long tailBytes = parts.changelog.bytesSince(position);
+    context.metrics.tail(tailBytes);
+    if (context.replaysTooLong.test(tailBytes)) {
       parts.materializer.runSoon();
     }
     CompletableFuture<List<BlockRef>> tail = parts.changelog.persist(position);
@@ -201,7 +203,7 @@ final class ByteSubtask implements ByteBackend {
         tail.thenCombine(
                 triggered.base(),
                 (blocks, onto) -> handle(checkpointId, end, onto, blocks, formats))
-            .whenComplete((handle, failure) -> settle(checkpointId, handle, failure));
+            .whenComplete((handle, failure) -> settle(checkpointId, start, handle, failure));
     context.metrics.synced(start);
     return done;
   }
@@ -267,8 +269,12 @@ final class ByteSubtask implements ByteBackend {
   }
 
   private void settle(
-      long checkpointId, @Nullable CheckpointHandle handle, @Nullable Throwable failure) {
+      long checkpointId,
+      long startNanos,
+      @Nullable CheckpointHandle handle,
+      @Nullable Throwable failure) {
     if (handle != null) {
+      context.metrics.durable(startNanos);
       parts.pending.durable(handle);
     }
     if (failure != null) {

@@ -1,5 +1,6 @@
 package io.alluvium.internal.backend;
 
+import io.alluvium.internal.restore.ReplaySpeed;
 import io.alluvium.spi.Execution;
 import io.alluvium.spi.Metrics;
 
@@ -7,11 +8,19 @@ import io.alluvium.spi.Metrics;
 final class CheckpointMetrics {
 
   private final Execution execution;
+  private final ReplaySpeed replaySpeed;
   private final Metrics.Histogram syncMicros;
+  private final Metrics.Histogram durableMicros;
+  private final Metrics.Histogram tailBytes;
+  private final Metrics.Histogram replayMillis;
 
-  CheckpointMetrics(Execution execution, Metrics metrics) {
+  CheckpointMetrics(Execution execution, Metrics metrics, ReplaySpeed replaySpeed) {
     this.execution = execution;
+    this.replaySpeed = replaySpeed;
     this.syncMicros = metrics.histogram("checkpoint.sync.micros");
+    this.durableMicros = metrics.histogram("checkpoint.durable.micros");
+    this.tailBytes = metrics.histogram("checkpoint.tail.bytes");
+    this.replayMillis = metrics.histogram("checkpoint.replay.estimate.millis");
   }
 
   long nanoTime() {
@@ -21,5 +30,16 @@ final class CheckpointMetrics {
   /** The sync part that began at {@code startNanos} is over. */
   void synced(long startNanos) {
     syncMicros.record((execution.nanoTime() - startNanos) / 1000);
+  }
+
+  /** The checkpoint that began at {@code startNanos} is durable. */
+  void durable(long startNanos) {
+    durableMicros.record((execution.nanoTime() - startNanos) / 1000);
+  }
+
+  /** A restore of the checkpoint would replay so many bytes of changelog. */
+  void tail(long bytes) {
+    tailBytes.record(bytes);
+    replayMillis.record(replaySpeed.estimate(bytes).toMillis());
   }
 }

@@ -57,8 +57,10 @@ final class SubtaskFactory {
   SubtaskFactory(Configuration configuration, ProcessParts process) {
     this.configuration = configuration;
     this.process = process;
-    this.checkpointMetrics = new CheckpointMetrics(process.execution(), process.metrics());
-    this.materializationMetrics = new MaterializationMetrics(process.metrics());
+    this.checkpointMetrics =
+        new CheckpointMetrics(process.execution(), process.metrics(), process.replaySpeed());
+    this.materializationMetrics =
+        new MaterializationMetrics(process.execution(), process.metrics());
   }
 
   /** Makes a backend with typed states; blocks while it is restored. */

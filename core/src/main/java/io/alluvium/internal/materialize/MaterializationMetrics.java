@@ -1,5 +1,6 @@
 package io.alluvium.internal.materialize;
 
+import io.alluvium.spi.Execution;
 import io.alluvium.spi.Metrics;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -12,17 +13,28 @@ public final class MaterializationMetrics {
   private final Metrics.Counter bytes;
   private final Metrics.Histogram millis;
   private final AtomicInteger alarm = new AtomicInteger();
+  private final Execution execution;
+  private volatile long newestNanos;
 
-  public MaterializationMetrics(Metrics metrics) {
+  public MaterializationMetrics(Execution execution, Metrics metrics) {
+    this.execution = execution;
+    newestNanos = execution.nanoTime();
     completed = metrics.counter("materialization.completed.count");
     failed = metrics.counter("materialization.failed.count");
     files = metrics.counter("materialization.stored.files");
     bytes = metrics.counter("materialization.stored.bytes");
     millis = metrics.histogram("materialization.store.millis");
     metrics.gauge("materialization.alarm.count", alarm::get);
+    metrics.gauge("materialization.age.millis", this::ageMillis);
+  }
+
+  /** Since the newest materialization became durable, or since the process began. */
+  private long ageMillis() {
+    return (execution.nanoTime() - newestNanos) / 1_000_000;
   }
 
   void completed(TableUploader.Upload upload, long nanos) {
+    newestNanos = execution.nanoTime();
     completed.add(1);
     files.add(upload.newFiles());
     bytes.add(upload.newBytes());

@@ -1,0 +1,197 @@
+package io.alluvium.flink.bench;
+
+import io.alluvium.flink.jobs.Cluster;
+import io.alluvium.flink.jobs.Job;
+import io.alluvium.flink.jobs.Pace;
+import io.alluvium.flink.jobs.Traffic;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.flink.api.common.JobID;
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.core.execution.RecoveryClaimMode;
+import org.apache.flink.runtime.jobgraph.SavepointRestoreSettings;
+import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+import org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink;
+import org.apache.flink.streaming.api.graph.StreamGraph;
+import org.apache.flink.util.FileUtils;
+
+/**
+ * One job in a MiniCluster on each backend in turn, again and again: throughput, processor time,
+ * checkpoints, restore, exactness. Confined to one thread.
+ *
+ * <p>Each run has two parts. The first takes nine tenths of the records at full speed, with
+ * checkpoints all the while, and is cancelled. The second restores the newest checkpoint and goes
+ * on to the end.
+ */
+final class FlinkEvaluation {
+
+  /**
+   * What to run.
+   *
+   * @param rounds how often each contender gets its turn
+   */
+  record Plan(
+      Workload workload,
+      long records,
+      int keys,
+      int rounds,
+      int parallelism,
+      Duration checkpoint,
+      Duration materialize) {}
+
+  private static final int SLICES = 8;
+  private static final long POLL_MILLIS = 2;
+  private static final Duration LONGEST = Duration.ofHours(1);
+
+  private FlinkEvaluation() {}
+
+  /** Takes {@code WORKLOAD RECORDS KEYS ROUNDS [PARALLELISM CHECKPOINT_MS MATERIALIZE_MS]}. */
+  public static void main(String[] args) throws Exception {
+    if (args.length != 4 && args.length != 7) {
+      System.err.println(
+          "usage: FlinkEvaluation wordcount|sliding_window RECORDS KEYS ROUNDS"
+              + " [PARALLELISM CHECKPOINT_MS MATERIALIZE_MS]");
+      System.exit(2);
+    }
+    boolean all = args.length == 7;
+    run(
+        new Plan(
+            Workload.valueOf(args[0].toUpperCase(Locale.ROOT)),
+            Long.parseLong(args[1]),
+            Integer.parseInt(args[2]),
+            Integer.parseInt(args[3]),
+            all ? Integer.parseInt(args[4]) : 2,
+            Duration.ofMillis(all ? Long.parseLong(args[5]) : 500),
+            Duration.ofMillis(all ? Long.parseLong(args[6]) : 30_000)),
+        System.out);
+  }
+
+  /** Runs everything and gives the medians. */
+  static Map<Contender, Measured> run(Plan plan, PrintStream out) throws Exception {
+    out.println(plan);
+    out.println(Measured.HEADER);
+    Traffic traffic = new Traffic(1, SLICES, plan.records / SLICES, plan.keys);
+    Map<String, Long> expected = plan.workload.expected(traffic);
+    Map<Contender, List<Measured>> runs = new EnumMap<>(Contender.class);
+    for (int round = 0; round < plan.rounds; round++) {
+      for (Contender contender : Contender.values()) {
+        Path directory = Files.createTempDirectory(scratch(), "evaluation");
+        try {
+          Measured measured = new Turn(plan, traffic, contender, directory).play(expected);
+          out.println(measured.line(contender.title()));
+          runs.computeIfAbsent(contender, unused -> new ArrayList<>()).add(measured);
+        } finally {
+          FileUtils.deleteDirectoryQuietly(directory.toFile());
+        }
+      }
+    }
+    Map<Contender, Measured> medians = new EnumMap<>(Contender.class);
+    out.println("medians; checkpoints of all rounds together");
+    runs.forEach(
+        (contender, all) -> {
+          medians.put(contender, Measured.median(all));
+          out.println(Measured.median(all).line(contender.title()));
+        });
+    return medians;
+  }
+
+  private static Path scratch() throws IOException {
+    String directory = System.getProperty("alluvium.scratch", System.getProperty("java.io.tmpdir"));
+    return Files.createDirectories(Path.of(directory));
+  }
+
+  /** The source's quota, in one process with the test; readers wait when it is used up. */
+  private static final class Quota {
+    private static final CompletableFuture<Void> NOW = CompletableFuture.completedFuture(null);
+    private static final CompletableFuture<Void> NEVER = new CompletableFuture<>();
+    private static final AtomicLong LEFT = new AtomicLong();
+
+    private Quota() {}
+
+    static CompletableFuture<Void> next() {
+      return LEFT.decrementAndGet() >= 0 ? NOW : NEVER;
+    }
+  }
+
+  /** One contender, once. */
+  private static final class Turn {
+
+    private final Plan plan;
+    private final Traffic traffic;
+    private final Configuration configuration;
+
+    Turn(Plan plan, Traffic traffic, Contender contender, Path directory) {
+      this.plan = plan;
+      this.traffic = traffic;
+      this.configuration = contender.configuration(directory, plan.checkpoint, plan.materialize);
+    }
+
+    Measured play(Map<String, Long> expected) throws Exception {
+      Workload.RESULTS.clear();
+      Workload.UPDATES.reset();
+      try (Cluster cluster = new Cluster(configuration)) {
+        long records = plan.records * 9 / 10;
+        Quota.LEFT.set(records);
+        JobID first = cluster.submit(graph(), SavepointRestoreSettings.none());
+        awaitUpdates(cluster, first, 1);
+        long startNanos = System.nanoTime();
+        long startCpuNanos = cpuNanos();
+        awaitUpdates(cluster, first, records * plan.workload.updatesPerRecord());
+        double seconds = (System.nanoTime() - startNanos) / 1e9;
+        double cpuMicros = (cpuNanos() - startCpuNanos) / 1e3;
+        cluster.awaitCheckpoint(first);
+        String checkpoint = cluster.cancel(first);
+        Cluster.Checkpoints checkpoints = cluster.checkpoints(first);
+
+        Quota.LEFT.set(Long.MAX_VALUE);
+        JobID second = cluster.submit(graph(), restoring(checkpoint));
+        cluster.awaitFinished(second, LONGEST);
+        return new Measured(
+            records / seconds,
+            cpuMicros / records,
+            checkpoints.millis(),
+            checkpoints.bytes(),
+            cluster.restoreMillis(second),
+            Workload.RESULTS.equals(expected));
+      }
+    }
+
+    private static SavepointRestoreSettings restoring(String checkpoint) {
+      // Flink's changelog knows no other mode.
+      return SavepointRestoreSettings.forPath(checkpoint, false, RecoveryClaimMode.CLAIM);
+    }
+
+    private StreamGraph graph() {
+      StreamExecutionEnvironment env =
+          StreamExecutionEnvironment.getExecutionEnvironment(configuration);
+      env.setParallelism(plan.parallelism);
+      Pace pace = Quota::next;
+      plan.workload.build(Job.source(env, "events", traffic, pace)).sinkTo(new DiscardingSink<>());
+      return env.getStreamGraph();
+    }
+
+    private static void awaitUpdates(Cluster cluster, JobID job, long count) throws Exception {
+      while (Workload.UPDATES.sum() < count) {
+        cluster.checkRunning(job);
+        Thread.sleep(POLL_MILLIS);
+      }
+    }
+
+    private static long cpuNanos() {
+      return ((com.sun.management.OperatingSystemMXBean)
+              ManagementFactory.getOperatingSystemMXBean())
+          .getProcessCpuTime();
+    }
+  }
+}
