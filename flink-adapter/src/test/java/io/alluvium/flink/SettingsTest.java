@@ -1,0 +1,134 @@
+package io.alluvium.flink;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.alluvium.StateBackend;
+import io.alluvium.config.Configuration;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.apache.flink.api.common.typeutils.base.IntSerializer;
+import org.apache.flink.configuration.MemorySize;
+import org.apache.flink.runtime.operators.testutils.MockEnvironmentBuilder;
+import org.apache.flink.runtime.state.KeyGroupRange;
+import org.apache.flink.runtime.state.KeyedStateHandle;
+import org.apache.flink.runtime.state.ttl.TtlTimeProvider;
+import org.apache.flink.state.rocksdb.RocksDBOptions;
+import org.apache.flink.util.InstantiationUtil;
+import org.junit.jupiter.api.Test;
+
+final class SettingsTest {
+
+  private static Settings of(Map<String, String> config) {
+    return Settings.of(org.apache.flink.configuration.Configuration.fromMap(config));
+  }
+
+  @Test
+  void defaults_areCompleteForCore() {
+    Settings settings = of(Map.of());
+    assertThat(settings.managedMemory()).isTrue();
+    assertThat(settings.changelogEnabled()).isTrue();
+    assertThat(settings.onHeap()).isFalse();
+    assertThat(settings.wrapped()).isFalse();
+    Configuration checked = Configuration.of(settings.core(), StateBackend.options());
+    assertThat(checked.asMap()).containsEntry("state.backend.type", "rocksdb");
+  }
+
+  @Test
+  void options_reachCore_underItsNames() {
+    Settings settings =
+        of(
+            Map.of(
+                "alluvium.table", "heap",
+                "alluvium.changelog.enabled", "false",
+                "alluvium.changelog.periodic-materialize.interval", "3 min",
+                "alluvium.changelog.max-failures-allowed", "7",
+                "state.backend.rocksdb.thread.num", "4",
+                "dstl.dfs.preemptive-persist-threshold", "7 mb",
+                "state.changelog.enabled", "true"));
+    assertThat(settings.core())
+        .containsEntry("state.backend.type", "heap")
+        .containsEntry("state.backend.changelog.enabled", "false")
+        .containsEntry(
+            "state.backend.changelog.periodic-materialize.interval",
+            Duration.ofMinutes(3).toMillis() + " ms")
+        .containsEntry("state.backend.changelog.max-failures-allowed", "7")
+        .containsEntry("state.backend.rocksdb.thread.num", "4")
+        .containsEntry("dstl.dfs.preemptive-persist-threshold", "7 mb");
+    assertThat(settings.wrapped()).isTrue();
+    assertThat(settings.onHeap()).isTrue();
+    assertThat(settings.changelogEnabled()).isFalse();
+    Configuration unused = Configuration.of(settings.core(), StateBackend.options());
+  }
+
+  @Test
+  void memory_isManagedUnlessFixed() {
+    org.apache.flink.configuration.Configuration config =
+        new org.apache.flink.configuration.Configuration();
+    config.set(RocksDBOptions.FIX_PER_SLOT_MEMORY_SIZE, MemorySize.ofMebiBytes(77));
+    Settings fixed = Settings.of(config);
+    assertThat(fixed.managedMemory()).isFalse();
+    assertThat(fixed.core()).containsEntry(Settings.MEMORY, (77L << 20) + " b");
+    assertThat(of(Map.of(RocksDBOptions.USE_MANAGED_MEMORY.key(), "false")).managedMemory())
+        .isFalse();
+  }
+
+  @Test
+  void wrongValue_failsWithTheOption_whenAKeyedBackendIsMade() {
+    assertThatThrownBy(
+            () ->
+                TestKeyedBackend.open(
+                    org.apache.flink.configuration.Configuration.fromMap(
+                        Map.of("state.backend.rocksdb.thread.num", "many")),
+                    new MockEnvironmentBuilder().build(),
+                    new TestKeyedBackend.Parameters<>(
+                        IntSerializer.INSTANCE,
+                        KeyGroupRange.of(0, 1),
+                        2,
+                        TtlTimeProvider.DEFAULT,
+                        List.of())))
+        .hasStackTraceContaining("state.backend.rocksdb.thread.num");
+  }
+
+  @Test
+  void backend_travelsWithTheJob() throws Exception {
+    AlluviumStateBackend backend =
+        new AlluviumStateBackendFactory()
+            .createFromConfig(
+                org.apache.flink.configuration.Configuration.fromMap(
+                    Map.of("alluvium.table", "heap")),
+                getClass().getClassLoader());
+    assertThat(backend.useManagedMemory()).isFalse();
+    AlluviumStateBackend copy = InstantiationUtil.clone(backend);
+    assertThat(copy.useManagedMemory()).isFalse();
+    assertThat(copy.getName()).isEqualTo("alluvium");
+    assertThat(new AlluviumStateBackend().useManagedMemory()).isTrue();
+  }
+
+  /** Two keyed backends of a slot share one budget, which goes back when the last one closes. */
+  @Test
+  void managedMemory_isSharedBySlot_andGivenBack() throws Exception {
+    var environment = new MockEnvironmentBuilder().setManagedMemorySize(32 << 20).build();
+    var config = new org.apache.flink.configuration.Configuration();
+    var parameters =
+        new TestKeyedBackend.Parameters<>(
+            IntSerializer.INSTANCE,
+            KeyGroupRange.of(0, 1),
+            2,
+            TtlTimeProvider.DEFAULT,
+            List.<KeyedStateHandle>of());
+    long all = environment.getMemoryManager().availableMemory();
+    var first = TestKeyedBackend.open(config, environment, parameters).get();
+    long left = environment.getMemoryManager().availableMemory();
+    assertThat(left).isLessThan(all);
+    var second = TestKeyedBackend.open(config, environment, parameters).get();
+    assertThat(environment.getMemoryManager().availableMemory()).isEqualTo(left);
+    first.dispose();
+    assertThat(environment.getMemoryManager().availableMemory()).isEqualTo(left);
+    second.dispose();
+    second.dispose();
+    assertThat(environment.getMemoryManager().availableMemory()).isEqualTo(all);
+    environment.close();
+  }
+}
