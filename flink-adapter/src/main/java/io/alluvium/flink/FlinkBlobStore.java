@@ -290,6 +290,38 @@ final class FlinkBlobStore implements BlobStore {
     return named;
   }
 
+  /**
+   * The place that a later checkpoint may refer to; null when it needs a file of its own.
+   *
+   * @param id of that checkpoint
+   */
+  synchronized @Nullable Place keptFor(long id, Blob blob) {
+    return stays(blob, id) ? blob.kept : null;
+  }
+
+  /**
+   * Whether the kept file outlives the checkpoints that are under way: each that names the blob
+   * refers to that very file. One with a file of its own may have completed already, and then Flink
+   * has deleted the kept one.
+   *
+   * @param asking a checkpoint that does not count
+   */
+  @GuardedBy("this")
+  private boolean stays(Blob blob, long asking) {
+    Place kept = blob.kept;
+    if (kept == null) {
+      return false;
+    }
+    for (Map.Entry<Long, Set<BlobName>> other : pending.entrySet()) {
+      if (other.getKey() != asking
+          && other.getValue().contains(blob.name)
+          && !kept.equals(blob.given.get(other.getKey()))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   /** Takes the early file of a blob for one checkpoint; null when there is none. */
   synchronized @Nullable StreamStateHandle takeEarly(Blob blob) {
     StreamStateHandle taken = blob.early;
@@ -322,13 +354,15 @@ final class FlinkBlobStore implements BlobStore {
         Place place = blob == null ? null : blob.given.get(id);
         if (blob != null && place != null) {
           blob.kept = place;
-          if (!keepsCopies) {
-            dropCopy(blob, copies);
-          }
         }
       }
       pending.keySet().removeIf(other -> other <= id);
-      blobs.values().forEach(blob -> blob.given.keySet().removeIf(other -> other <= id));
+      for (Blob blob : blobs.values()) {
+        blob.given.keySet().removeIf(other -> other <= id);
+        if (!keepsCopies && blob.hasOwnCopy() && stays(blob, id)) {
+          dropCopy(blob, copies);
+        }
+      }
     }
     inBackground(copies, List.of());
   }

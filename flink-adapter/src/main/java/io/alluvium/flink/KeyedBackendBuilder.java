@@ -208,7 +208,7 @@ final class KeyedBackendBuilder<K> {
       return bytes;
     }
     OwnRestore<K> restore = new OwnRestore<>(store, states, keySerializer, userLoader);
-    List<CheckpointHandle> own = restore.read(handles);
+    List<CheckpointHandle> own = restore.read(handles, keyGroups);
     return process.bytes(numberOfKeyGroups, keyGroups, own, restore.mode());
   }
 

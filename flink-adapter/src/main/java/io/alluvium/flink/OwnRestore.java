@@ -1,6 +1,7 @@
 package io.alluvium.flink;
 
 import io.alluvium.CheckpointHandle;
+import io.alluvium.KeyGroupRange;
 import io.alluvium.RestoreMode;
 import io.alluvium.StateBackendException;
 import io.alluvium.spi.BlobName;
@@ -8,6 +9,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -55,7 +57,12 @@ final class OwnRestore<K> {
     return mode;
   }
 
-  List<CheckpointHandle> read(List<KeyedStateHandle> handles)
+  /**
+   * Reads the handles of one checkpoint.
+   *
+   * @param keyGroups what is restored, all of which the result covers
+   */
+  List<CheckpointHandle> read(List<KeyedStateHandle> handles, KeyGroupRange keyGroups)
       throws IOException, StateMigrationException {
     List<CheckpointHandle> own = new ArrayList<>();
     for (KeyedStateHandle handle : handles) {
@@ -71,7 +78,51 @@ final class OwnRestore<K> {
                 + " canonical format with the old state backend and start from that");
       }
     }
-    return own;
+    return own.isEmpty() ? own : covering(own, keyGroups);
+  }
+
+  /**
+   * Core wants every key group from a handle of the same checkpoint. In Flink a subtask that had no
+   * state yet has no handle, and each keyed backend counts its checkpoints for itself.
+   */
+  private static List<CheckpointHandle> covering(
+      List<CheckpointHandle> own, KeyGroupRange keyGroups) {
+    CheckpointHandle any = own.get(0);
+    List<CheckpointHandle> all = new ArrayList<>();
+    own.sort(Comparator.comparingInt(handle -> handle.keyGroups().from()));
+    int covered = keyGroups.from();
+    for (CheckpointHandle handle : own) {
+      if (handle.keyGroups().from() > covered) {
+        all.add(empty(any, new KeyGroupRange(covered, handle.keyGroups().from())));
+      }
+      all.add(
+          new CheckpointHandle(
+              any.checkpointId(),
+              handle.keyGroups(),
+              handle.maxParallelism(),
+              handle.end(),
+              handle.parts(),
+              handle.tail(),
+              handle.key(),
+              handle.states()));
+      covered = Math.max(covered, handle.keyGroups().to());
+    }
+    if (covered < keyGroups.to()) {
+      all.add(empty(any, new KeyGroupRange(covered, keyGroups.to())));
+    }
+    return all;
+  }
+
+  private static CheckpointHandle empty(CheckpointHandle like, KeyGroupRange keyGroups) {
+    return new CheckpointHandle(
+        like.checkpointId(),
+        keyGroups,
+        like.maxParallelism(),
+        0,
+        List.of(),
+        List.of(),
+        like.key(),
+        List.of());
   }
 
   private CheckpointHandle read(

@@ -125,7 +125,7 @@ final class Transfer {
 
   /** Whether the blob needs no new file. */
   private boolean reuse(Blob blob) {
-    Place kept = keptOf(blob);
+    Place kept = store.keptFor(checkpointId, blob);
     if (kept != null && target.streams().couldReuseStateHandle(kept.handle())) {
       StreamStateHandle handle = kept.handle();
       if (files.put(kept.file(), placeholder(handle)) == null) {

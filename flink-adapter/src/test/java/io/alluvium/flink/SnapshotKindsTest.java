@@ -28,6 +28,7 @@ import org.apache.flink.runtime.state.CheckpointStorageLocationReference;
 import org.apache.flink.runtime.state.IncrementalLocalKeyedStateHandle;
 import org.apache.flink.runtime.state.IncrementalRemoteKeyedStateHandle;
 import org.apache.flink.runtime.state.KeyGroupRange;
+import org.apache.flink.runtime.state.KeyGroupRangeAssignment;
 import org.apache.flink.runtime.state.KeyedStateHandle;
 import org.apache.flink.runtime.state.LocalRecoveryConfig;
 import org.apache.flink.runtime.state.LocalSnapshotDirectoryProviderImpl;
@@ -204,6 +205,38 @@ final class SnapshotKindsTest {
     assertThat(files(directory.resolve("shared"))).isBetween(1L, 4L);
     try (TestKeyedBackend<Integer> backend = open(kind, List.of(Objects.requireNonNull(last)))) {
       check(backend, 50);
+    }
+  }
+
+  /** As after scaling in, when one subtask had not seen a record yet. */
+  @ParameterizedTest
+  @EnumSource(Backends.class)
+  void subtaskWithoutState_leavesNoGap(Backends kind) throws Exception {
+    IncrementalRemoteKeyedStateHandle handle;
+    try (TestKeyedBackend<Integer> backend =
+        TestKeyedBackend.open(
+            kind.configuration(),
+            new MockEnvironmentBuilder().build(),
+            new TestKeyedBackend.Parameters<>(
+                IntSerializer.INSTANCE,
+                KeyGroupRange.of(2, 3),
+                4,
+                TtlTimeProvider.DEFAULT,
+                List.of()))) {
+      for (int key = 0; key < KEYS; key++) {
+        if (KeyGroupRangeAssignment.assignToKeyGroup(key, 4) >= 2) {
+          state(backend, key).update(100 + key);
+        }
+      }
+      handle = remote(snapshot(backend, 1, CheckpointType.CHECKPOINT, "chk-1"));
+    }
+    try (TestKeyedBackend<Integer> backend = open(kind, List.of(handle))) {
+      for (int key = 0; key < KEYS; key++) {
+        boolean stored = KeyGroupRangeAssignment.assignToKeyGroup(key, 4) >= 2;
+        assertThat(state(backend, key).value()).isEqualTo(stored ? 100 + key : null);
+        state(backend, key).update(500 + key);
+      }
+      check(backend, 500);
     }
   }
 
