@@ -228,6 +228,7 @@ final class Uploader {
     run(after);
   }
 
+  @SuppressWarnings("ThreadPriorityCheck") // a hint, nothing depends on it
   private void encode(Block block) {
     // The task that sealed the block woke this thread, and on a busy machine the system may run it
     // in the place of the
