@@ -9,6 +9,7 @@ import org.apache.flink.api.common.JobID;
 import org.apache.flink.api.common.JobStatus;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.configuration.MemorySize;
+import org.apache.flink.configuration.RestOptions;
 import org.apache.flink.configuration.TaskManagerOptions;
 import org.apache.flink.core.execution.SavepointFormatType;
 import org.apache.flink.runtime.checkpoint.AbstractCheckpointStats;
@@ -37,6 +38,7 @@ public final class Cluster implements AutoCloseable {
     Configuration all = new Configuration();
     all.set(TaskManagerOptions.MANAGED_MEMORY_SIZE, MemorySize.ofMebiBytes(128));
     all.set(TaskManagerOptions.SLOT_TIMEOUT, Duration.ofSeconds(30));
+    all.set(RestOptions.BIND_PORT, "0");
     all.addAll(configuration);
     cluster =
         new MiniCluster(

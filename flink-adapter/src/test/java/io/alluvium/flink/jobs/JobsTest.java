@@ -93,7 +93,8 @@ final class JobsTest {
     }
   }
 
-  private static StreamGraph graph(
+  /** A job whose sources wait for the permits of its run and whose lines go there. */
+  static StreamGraph graph(
       Job job, Traffic traffic, Configuration configuration, int parallelism, String name) {
     StreamExecutionEnvironment env =
         StreamExecutionEnvironment.getExecutionEnvironment(configuration);
