@@ -13,7 +13,9 @@ import org.apache.flink.configuration.RestOptions;
 import org.apache.flink.configuration.TaskManagerOptions;
 import org.apache.flink.core.execution.SavepointFormatType;
 import org.apache.flink.runtime.checkpoint.AbstractCheckpointStats;
+import org.apache.flink.runtime.checkpoint.CheckpointStatsHistory;
 import org.apache.flink.runtime.checkpoint.CheckpointStatsStatus;
+import org.apache.flink.runtime.checkpoint.CompletedCheckpointStats;
 import org.apache.flink.runtime.execution.ExecutionState;
 import org.apache.flink.runtime.executiongraph.AccessExecution;
 import org.apache.flink.runtime.executiongraph.AccessExecutionGraph;
@@ -22,12 +24,12 @@ import org.apache.flink.runtime.jobgraph.SavepointRestoreSettings;
 import org.apache.flink.runtime.jobmaster.JobResult;
 import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
-import org.apache.flink.runtime.testutils.CommonTestUtils;
 import org.apache.flink.streaming.api.graph.StreamGraph;
 
 /** Two TaskManagers in this process, each of which may be taken away. Confined to one thread. */
 public final class Cluster implements AutoCloseable {
 
+  private static final long POLL_MILLIS = 5;
   private static final long TIMEOUT_SECONDS = 60;
 
   private final MiniCluster cluster;
@@ -66,8 +68,11 @@ public final class Cluster implements AutoCloseable {
   public String cancel(JobID job) throws Exception {
     cluster.cancelJob(job).get(TIMEOUT_SECONDS, TimeUnit.SECONDS);
     cluster.requestJobResult(job).get(TIMEOUT_SECONDS, TimeUnit.SECONDS);
-    return CommonTestUtils.getLatestCompletedCheckpointPath(job, cluster)
-        .orElseThrow(() -> new AssertionError("the job left no checkpoint"));
+    CompletedCheckpointStats newest = history(job).getLatestCompletedCheckpoint();
+    if (newest == null) {
+      throw new AssertionError("the job left no checkpoint");
+    }
+    return newest.getExternalPath();
   }
 
   /** The savepoint with which a job stopped. */
@@ -108,7 +113,11 @@ public final class Cluster implements AutoCloseable {
 
   /** Waits for a checkpoint that completes from now on. */
   public void awaitCheckpoint(JobID job) throws Exception {
-    CommonTestUtils.waitForNewCheckpoint(job, cluster);
+    int before = checkpoints(job).millis().length;
+    while (checkpoints(job).millis().length == before) {
+      checkRunning(job);
+      Thread.sleep(POLL_MILLIS);
+    }
   }
 
   /**
@@ -122,10 +131,7 @@ public final class Cluster implements AutoCloseable {
   /** Those in the history of a job. */
   public Checkpoints checkpoints(JobID job) throws Exception {
     List<AbstractCheckpointStats> completed =
-        Objects.requireNonNull(graph(job).getCheckpointStatsSnapshot())
-            .getHistory()
-            .getCheckpoints()
-            .stream()
+        history(job).getCheckpoints().stream()
             .filter(stats -> stats.getStatus() == CheckpointStatsStatus.COMPLETED)
             .toList();
     return new Checkpoints(
@@ -148,6 +154,10 @@ public final class Cluster implements AutoCloseable {
                   - execution.getStateTimestamp(ExecutionState.INITIALIZING));
     }
     return slowest;
+  }
+
+  private CheckpointStatsHistory history(JobID job) throws Exception {
+    return Objects.requireNonNull(graph(job).getCheckpointStatsSnapshot()).getHistory();
   }
 
   private AccessExecutionGraph graph(JobID job) throws Exception {
