@@ -298,7 +298,7 @@ final class SegmentUpload {
     }
     after.add(
         () -> {
-          uploader.metrics().uploadFailed();
+          uploader.metrics().uploadFailed(cause);
           uploader
               .execution()
               .schedule(retry.pause(count, uploader.random()), this::nextAttemptIsDue);

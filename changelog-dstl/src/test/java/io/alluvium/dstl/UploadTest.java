@@ -116,6 +116,29 @@ final class UploadTest {
     assertThat(log.metrics.count("changelog.upload.failures")).isGreaterThanOrEqualTo(3);
   }
 
+  /** Who watches tells by the metric that waiting alone will not do. */
+  @Test
+  void put_refusedForAReasonThatStays_isCountedApart() {
+    FaultyBlobStore denying =
+        new FaultyBlobStore(
+            map,
+            delay -> {
+              throw StateBackendException.invalid("access is denied");
+            });
+    denying.rule("delay 1ms put data/* #2-3");
+    denying.rule("fail before put data/* #1");
+    log.storage.close();
+    log = new Log(denying, execution, Map.of());
+    Changelog changelog = log.open(1);
+    Log.fill(changelog, 10, 40);
+    CompletableFuture<List<BlockRef>> future = changelog.persist(0);
+    execution.pass(Duration.ofMinutes(1));
+    assertThat(failureOf(future)).hasMessageContaining("access is denied");
+    assertThat(log.metrics.count("changelog.upload.failures")).isEqualTo(3);
+    assertThat(log.metrics.count("changelog.upload.refusals")).isEqualTo(2);
+    assertThat(changelog.durableUpTo()).isEqualTo(10);
+  }
+
   @Test
   void put_failsForHours_isNeverGivenUpAndPausesAreBounded() {
     store.rule("fail before put data/*");

@@ -71,6 +71,11 @@ final class RunConsole implements RunListener, AutoCloseable {
   }
 
   @Override
+  public void storage(String what) {
+    line(what);
+  }
+
+  @Override
   public void progress(long records, long bytesDone, long bytesTotal) {
     bar.ifPresent(
         shown -> {

@@ -76,6 +76,19 @@ final class RunOptions {
   private @Nullable Double rate;
 
   @Option(
+      names = "--tolerate-outage",
+      paramLabel = "DURATION",
+      defaultValue = "10m",
+      converter = Converters.OfDuration.class,
+      description =
+          "How long the job goes on while object storage does not answer or asks for fewer"
+              + " requests: the tasks work until the memory for the changelog is full"
+              + " (dstl.dfs.upload.max-in-flight), then they wait. After it, and after 3 checkpoints"
+              + " in a row that failed for another reason or in a local directory, the job ends and"
+              + " can be run again. Default: ${DEFAULT-VALUE}.")
+  private Duration tolerated = Duration.ofMinutes(10);
+
+  @Option(
       names = "--on-bad-record",
       paramLabel = "fail|skip",
       defaultValue = "fail",
@@ -105,6 +118,9 @@ final class RunOptions {
               + Durations.format(checkpointInterval)
               + " must be at least 1ms");
     }
+    if (tolerated.isNegative()) {
+      throw JobException.usage("--tolerate-outage must not be negative");
+    }
     atLeastOne("--parallelism", parallelism);
     maxParallelism.ifPresent(value -> atLeastOne("--max-parallelism", value));
     summary().ifPresent(file -> checkWritable("--summary", file));
@@ -122,6 +138,7 @@ final class RunOptions {
         maxParallelism,
         checkpointInterval,
         Optional.ofNullable(rate),
+        tolerated,
         fresh ? RunSettings.StartMode.FRESH : RunSettings.StartMode.RESUME,
         badRecords,
         RunSettings.withDefaults(backend.read(), output));

@@ -119,6 +119,11 @@ final class RunSession {
     }
 
     @Override
+    public void storage(String what) {
+      next.storage(what);
+    }
+
+    @Override
     public void progress(long records, long bytesDone, long bytesTotal) {
       next.progress(records, bytesDone, bytesTotal);
     }

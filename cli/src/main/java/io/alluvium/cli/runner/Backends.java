@@ -4,11 +4,19 @@ import io.alluvium.Components;
 import io.alluvium.StateBackend;
 import io.alluvium.StateBackendException;
 import io.alluvium.cli.input.JobException;
+import io.alluvium.config.CoreOptions;
 import io.alluvium.spi.Metrics;
+import java.time.Duration;
 import java.util.Map;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
-/** Opens the state backend. Stateless. */
+/** Opens the state backend, and knows what its settings mean for a job. Stateless. */
 public final class Backends {
+
+  private static final Pattern SCHEME = Pattern.compile("\\s*[a-zA-Z][a-zA-Z0-9+.-]+:");
+  private static final Pattern LOCAL =
+      Pattern.compile("\\s*(file|memory):", Pattern.CASE_INSENSITIVE);
 
   private Backends() {}
 
@@ -26,5 +34,23 @@ public final class Backends {
       }
       throw e;
     }
+  }
+
+  /**
+   * How long a job may wait for storage that does not answer: not at all for local directories,
+   * which need a person then.
+   *
+   * @param settings by option key
+   * @param tolerated for storage behind a network
+   */
+  static Duration outages(Map<String, String> settings, Duration tolerated) {
+    return isBehindNetwork(settings.get(CoreOptions.CHECKPOINT_DIRECTORY.key()))
+            || isBehindNetwork(settings.get(CoreOptions.CHANGELOG_DIRECTORY.key()))
+        ? tolerated
+        : Duration.ZERO;
+  }
+
+  private static boolean isBehindNetwork(@Nullable String uri) {
+    return uri != null && SCHEME.matcher(uri).lookingAt() && !LOCAL.matcher(uri).lookingAt();
   }
 }

@@ -4,7 +4,6 @@ import io.alluvium.CheckpointCatalog;
 import io.alluvium.CheckpointHandle;
 import io.alluvium.KeyedBackend;
 import io.alluvium.StateBackendException;
-import io.alluvium.cli.input.JobException;
 import io.alluvium.cli.input.Position;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,11 +19,9 @@ import java.util.concurrent.CompletableFuture;
  *
  * <p>A checkpoint that storage refuses is aborted: its prepared output stays on the list until a
  * later checkpoint is confirmed, because the elements in it lie before that checkpoint's barrier.
- * After {@value #MAX_FAILURES} such failures in a row the job stops; what was confirmed stays.
+ * {@link StorageWatch} says whether the job goes on; what was confirmed stays.
  */
 final class Coordinator {
-
-  private static final int MAX_FAILURES = 3;
 
   /** Rows that {@link BadRecords#SKIP} left out. */
   private static final String BAD_RECORDS = "bad records skipped";
@@ -34,6 +31,7 @@ final class Coordinator {
   private final FileSink sink;
   private final JobControl control;
   private final Waiter waiter;
+  private final StorageWatch storage;
   private final CheckpointMeter meter;
   private final RunListener listener;
   private final RunStatistics statistics = new RunStatistics();
@@ -42,7 +40,6 @@ final class Coordinator {
   private final int sourceCount;
   private JobMetadata metadata;
   private long nextId;
-  private int failuresInARow;
 
   /** Waits while something else may fail. */
   interface Waiter {
@@ -68,6 +65,7 @@ final class Coordinator {
       FileSink sink,
       JobControl control,
       Waiter waiter,
+      StorageWatch storage,
       CheckpointMeter meter,
       RunListener listener,
       int sourceCount) {}
@@ -78,6 +76,7 @@ final class Coordinator {
     sink = parts.sink();
     control = parts.control();
     waiter = parts.waiter();
+    storage = parts.storage();
     meter = parts.meter();
     listener = parts.listener();
     sourceCount = parts.sourceCount();
@@ -149,7 +148,7 @@ final class Coordinator {
     }
     CheckpointCatalog.Commit commit = commit(id, handles, next);
     metadata = next;
-    failuresInARow = 0;
+    storage.confirmed(System.nanoTime());
     backends.forEach(backend -> backend.confirm(id));
     sink.commit(prepared);
     prepared.clear();
@@ -159,40 +158,38 @@ final class Coordinator {
     return true;
   }
 
+  /** Commits until the outcome is known: nothing else may be committed before. */
   private CheckpointCatalog.Commit commit(
       long id, List<CheckpointHandle> handles, JobMetadata next) {
-    try {
-      return catalog.commit(id, handles, JobMetadataFormat.write(next));
-    } catch (StateBackendException e) {
-      if (e.kind() != StateBackendException.Kind.UNAVAILABLE) {
-        throw e;
+    byte[] bytes = JobMetadataFormat.write(next);
+    long start = System.nanoTime();
+    while (true) {
+      try {
+        return catalog.commit(id, handles, bytes);
+      } catch (StateBackendException e) {
+        if (!isUnknown(e)) {
+          throw e;
+        }
+        storage.unknown(id, e, start, System.nanoTime());
       }
-      Throwable reason = e.getCause() == null ? e : e.getCause();
-      throw new JobException(
-          "it is unknown whether checkpoint "
-              + id
-              + " was stored ("
-              + reason.getMessage()
-              + "); once that is mended, run the same command again: it resumes from this"
-              + " checkpoint if it is there, from the one before otherwise",
-          e);
+      waiter.pause();
     }
+  }
+
+  /** Whether storage did not say if a manifest is there, for whatever reason. */
+  private static boolean isUnknown(StateBackendException e) {
+    return switch (e.kind()) {
+      case UNAVAILABLE -> true;
+      // Without a cause it is the caller's mistake.
+      case INVALID -> e.getCause() != null;
+      case CORRUPT, INCOMPATIBLE, FENCED, CLOSED, INTERNAL -> false;
+    };
   }
 
   private void aborted(long id, StateBackendException cause) {
     backends.forEach(backend -> backend.abort(id));
     statistics.failed();
-    listener.failed(id, String.valueOf(cause.getMessage()));
-    failuresInARow++;
-    if (failuresInARow >= MAX_FAILURES) {
-      throw new JobException(
-          failuresInARow
-              + " checkpoints in a row failed ("
-              + cause.getMessage()
-              + "); once that is mended, run the same command again: it resumes from the newest"
-              + " confirmed checkpoint",
-          cause);
-    }
+    storage.failed(id, cause, System.nanoTime());
   }
 
   /**

@@ -230,6 +230,12 @@ public final class JobRunner {
       Coordinator coordinator;
       List<SortedRuns> results;
       long records;
+      StorageWatch storage =
+          new StorageWatch(
+              metrics,
+              directory(),
+              Backends.outages(settings.backend(), settings.tolerated()),
+              listener);
       try (JobExecution execution =
           new JobExecution(
               settings,
@@ -237,7 +243,7 @@ public final class JobRunner {
               files,
               restored.backends(),
               sink,
-              new JobExecution.Observers(listener, new StorageWatch(metrics, directory())))) {
+              new JobExecution.Observers(listener, storage))) {
         coordinator =
             new Coordinator(
                 new Coordinator.Parts(
@@ -246,6 +252,7 @@ public final class JobRunner {
                     sink,
                     execution.control(),
                     execution,
+                    storage,
                     meter,
                     listener,
                     execution.sourceCount()),
@@ -257,11 +264,26 @@ public final class JobRunner {
       List<Path> resultFiles = writeResults(results, sink);
       // Closed first: what a background materialization still stores would be left behind.
       restored.backends().forEach(KeyedBackend::close);
-      catalog.collectGarbage();
+      collectGarbage(catalog);
       return new Outcome(
           summary(records, row, coordinator.statistics(), seconds),
           coordinator.metadata().counters(),
           resultFiles);
+    }
+  }
+
+  /** The job is done and its results are there: what storage refuses now is no failure of it. */
+  private void collectGarbage(CheckpointCatalog catalog) {
+    try {
+      catalog.collectGarbage();
+    } catch (StateBackendException e) {
+      if (e.kind() != StateBackendException.Kind.UNAVAILABLE) {
+        throw e;
+      }
+      listener.storage(
+          "what no checkpoint needs was left in storage ("
+              + e.getMessage()
+              + "); 'alluvium checkpoints gc' deletes it");
     }
   }
 

@@ -12,6 +12,9 @@ public interface RunListener {
 
   void failed(long checkpointId, String reason);
 
+  /** Storage has refused everything for a while, or answers again. */
+  void storage(String what);
+
   /** Called several times a second. */
   void progress(long records, long bytesDone, long bytesTotal);
 }

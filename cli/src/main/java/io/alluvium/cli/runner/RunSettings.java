@@ -14,6 +14,7 @@ import java.util.Optional;
  *
  * @param maxParallelism empty when not given: that of the checkpoint, or 128
  * @param recordsPerSecond of the whole job; empty for no limit
+ * @param tolerated how long storage behind a network may be away before the job ends
  * @param backend the settings of the state backend, complete
  */
 public record RunSettings(
@@ -25,6 +26,7 @@ public record RunSettings(
     Optional<Integer> maxParallelism,
     Duration checkpointInterval,
     Optional<Double> recordsPerSecond,
+    Duration tolerated,
     StartMode start,
     BadRecords badRecords,
     Map<String, String> backend) {
@@ -58,6 +60,7 @@ public record RunSettings(
         maxParallelism,
         checkpointInterval,
         recordsPerSecond,
+        tolerated,
         StartMode.FRESH,
         badRecords,
         backend);

@@ -1,5 +1,7 @@
 package io.alluvium.cli.runner;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.alluvium.Checkpoint;
@@ -10,6 +12,9 @@ import io.alluvium.StateBackendException;
 import io.alluvium.cli.input.JobException;
 import io.alluvium.spi.Incarnation;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -23,28 +28,17 @@ final class CoordinatorTest {
 
   @TempDir private Path directory;
 
+  private final StateBackendException unknown =
+      StateBackendException.unavailable(
+          "it is unknown ...; commit the same checkpoint again",
+          StateBackendException.of(StateBackendException.Kind.UNAVAILABLE, "the disk is full"));
+
   /** What the catalog asks of its caller is of no use to somebody at a command line. */
   @Test
   void takeCheckpoint_commitWithUnknownOutcome_saysWhatToDoNext() {
-    StateBackendException storage =
-        StateBackendException.of(StateBackendException.Kind.UNAVAILABLE, "the disk is full");
-    CheckpointCatalog catalog =
-        new FailingCatalog(
-            StateBackendException.unavailable(
-                "it is unknown ...; commit the same checkpoint again", storage));
+    FailingCatalog catalog = new FailingCatalog(unknown, Integer.MAX_VALUE);
     try (FileSink sink = new FileSink(directory, WRITER)) {
-      Coordinator coordinator =
-          new Coordinator(
-              new Coordinator.Parts(
-                  catalog,
-                  List.of(),
-                  sink,
-                  new JobControl(),
-                  new NoWaiter(),
-                  new CheckpointMeter(CheckpointMeter.ChangelogMode.ENABLED),
-                  new SilentListener(),
-                  0),
-              new StartPoint(metadata(), Optional.empty(), RestoreMode.REUSE, 7));
+      Coordinator coordinator = coordinator(catalog, sink, Duration.ZERO);
       assertThatThrownBy(coordinator::takeCheckpoint)
           .isInstanceOf(JobException.class)
           .hasMessage(
@@ -52,6 +46,38 @@ final class CoordinatorTest {
                   + " mended, run the same command again: it resumes from this checkpoint if it"
                   + " is there, from the one before otherwise");
     }
+    assertThat(catalog.commits).hasSize(1);
+  }
+
+  /** Nothing else may be committed before the outcome is known. */
+  @Test
+  void takeCheckpoint_outcomeUnknownInAnOutage_commitsTheSameAgainUntilItIsKnown() {
+    FailingCatalog catalog = new FailingCatalog(unknown, 3);
+    try (FileSink sink = new FileSink(directory, WRITER)) {
+      Coordinator coordinator = coordinator(catalog, sink, Duration.ofMinutes(1));
+      coordinator.takeCheckpoint();
+      coordinator.takeCheckpoint();
+      assertThat(coordinator.statistics().checkpoints().completed()).isEqualTo(2);
+    }
+    assertThat(catalog.commits).hasSize(5);
+    assertThat(catalog.commits.subList(0, 4)).allMatch(catalog.commits.get(0)::equals);
+    assertThat(catalog.commits.get(4)).startsWith("8 ").isNotEqualTo(catalog.commits.get(0));
+  }
+
+  private Coordinator coordinator(FailingCatalog catalog, FileSink sink, Duration tolerated) {
+    RunListener listener = new SilentListener();
+    return new Coordinator(
+        new Coordinator.Parts(
+            catalog,
+            List.of(),
+            sink,
+            new JobControl(),
+            new NoWaiter(),
+            new StorageWatch(new MemoryMetrics(), "s3://bucket/job", tolerated, listener),
+            new CheckpointMeter(CheckpointMeter.ChangelogMode.ENABLED),
+            listener,
+            0),
+        new StartPoint(metadata(), Optional.empty(), RestoreMode.REUSE, 7));
   }
 
   private static JobMetadata metadata() {
@@ -98,11 +124,22 @@ final class CoordinatorTest {
     public void failed(long checkpointId, String reason) {}
 
     @Override
+    public void storage(String what) {}
+
+    @Override
     public void progress(long records, long bytesDone, long bytesTotal) {}
   }
 
-  /** Owns its job; no commit comes to an end. */
-  private record FailingCatalog(StateBackendException failure) implements CheckpointCatalog {
+  /** Owns its job; so many commits do not come to an end. */
+  private static final class FailingCatalog implements CheckpointCatalog {
+    private final StateBackendException failure;
+    private final List<String> commits = new ArrayList<>();
+    private int failing;
+
+    private FailingCatalog(StateBackendException failure, int failing) {
+      this.failure = failure;
+      this.failing = failing;
+    }
 
     @Override
     public Optional<Checkpoint> takeOver(String job) {
@@ -139,7 +176,14 @@ final class CoordinatorTest {
 
     @Override
     public Commit commit(long checkpointId, List<CheckpointHandle> handles, byte[] metadata) {
-      throw failure;
+      commits.add(checkpointId + " " + handles + " " + new String(metadata, UTF_8));
+      if (failing-- > 0) {
+        throw failure;
+      }
+      return new Commit(
+          new Checkpoint(checkpointId, 1, "job", WRITER, "1", Instant.EPOCH, handles, metadata),
+          true,
+          1);
     }
 
     @Override
