@@ -57,7 +57,7 @@ public interface CheckpointInspector {
   /**
    * What a collection found.
    *
-   * @param deleted names of the blobs deleted, or that would be
+   * @param deleted names of the blobs deleted, slots of checkpoints included, or that would be
    * @param bytes their size
    * @param kept blobs left alone because their owner may still need them
    */
@@ -70,7 +70,19 @@ public interface CheckpointInspector {
    *
    * @param mode whether to delete or only to say what would go
    */
-  Collection collect(Duration grace, CollectMode mode);
+  default Collection collect(Duration grace, CollectMode mode) {
+    return collect(grace, Integer.MAX_VALUE, mode);
+  }
+
+  /**
+   * As {@link #collect(Duration, CollectMode)}, and first retires checkpoints, as the owner does
+   * with {@code state.checkpoints.num-retained}: a killed one may not have come to it. None is
+   * retired while the newest incarnation is spared, or as long as it has stored no checkpoint of
+   * its own: it may have fallen back to any of them.
+   *
+   * @param retained how many of the newest checkpoints stay, at least 1
+   */
+  Collection collect(Duration grace, int retained, CollectMode mode);
 
   /** Whether a collection deletes. */
   enum CollectMode {

@@ -4,9 +4,11 @@ import io.alluvium.CheckpointInspector;
 import io.alluvium.StateBackend;
 import io.alluvium.cli.input.JobException;
 import io.alluvium.cli.runner.Bytes;
+import io.alluvium.config.CoreOptions;
 import io.alluvium.config.Durations;
 import java.io.PrintWriter;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -18,7 +20,8 @@ import picocli.CommandLine.Spec;
 /** Deletes what no checkpoint needs. Confined to the main thread. */
 @Command(
     name = "gc",
-    customSynopsis = "alluvium checkpoints gc --dir URI [--dry-run] [--grace DURATION] [OPTIONS]",
+    customSynopsis =
+        "alluvium checkpoints gc --dir URI [--dry-run] [--grace DURATION] [--retain N] [OPTIONS]",
     description =
         "Deletes blobs that no retained checkpoint reaches. What the newest owner of the job wrote"
             + " is spared until its newest blob is older than the grace period.")
@@ -43,17 +46,29 @@ final class GcCommand implements Callable<Integer> {
               + " Default: ${DEFAULT-VALUE}.")
   private Duration grace = DEFAULT_GRACE;
 
+  @Option(
+      names = "--retain",
+      paramLabel = "N",
+      description =
+          "Also retire all checkpoints but the newest N, which a killed job may not have come to."
+              + " Default: state.checkpoints.num-retained where --set or --config gives it, else all"
+              + " are kept.")
+  private Optional<Integer> retain = Optional.empty();
+
   @Override
   public Integer call() {
     if (grace.isNegative()) {
       throw JobException.usage("--grace must not be negative");
+    }
+    if (retain.isPresent() && retain.get() < 1) {
+      throw JobException.usage("--retain must be at least 1");
     }
     warnOfShortGrace();
     CheckpointInspector.CollectMode mode =
         dryRun ? CheckpointInspector.CollectMode.DRY_RUN : CheckpointInspector.CollectMode.DELETE;
     CheckpointInspector.Collection collection;
     try (StateBackend backend = store.open()) {
-      collection = backend.inspector().collect(grace, mode);
+      collection = backend.inspector().collect(grace, retained(backend), mode);
     }
     PrintWriter out = spec.commandLine().getOut();
     collection.deleted().forEach(out::println);
@@ -68,6 +83,15 @@ final class GcCommand implements Callable<Integer> {
                     + counted(collection.kept())));
     out.flush();
     return CommandLine.ExitCode.OK;
+  }
+
+  /** What was not said is not assumed: the job may keep more than the default. */
+  private int retained(StateBackend backend) {
+    return retain.orElseGet(
+        () ->
+            store.gives(CoreOptions.RETAINED_CHECKPOINTS)
+                ? backend.configuration().get(CoreOptions.RETAINED_CHECKPOINTS)
+                : Integer.MAX_VALUE);
   }
 
   private static String counted(int blobs) {

@@ -35,6 +35,11 @@ final class StoreOptions {
     return Backends.open(settings, Metrics.NONE);
   }
 
+  /** Whether the command line, or the file that it names, sets an option. */
+  boolean gives(io.alluvium.config.Option<?> option) {
+    return backend.read().containsKey(option.key());
+  }
+
   String directory() {
     return directory;
   }

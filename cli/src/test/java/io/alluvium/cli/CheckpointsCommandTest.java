@@ -136,6 +136,24 @@ final class CheckpointsCommandTest {
   }
 
   @Test
+  void gc_retiresCheckpoints_onlyWhenToldHowManyStay() {
+    List<Long> ids = ids(checkpoints("list"));
+    assertThat(checkpoints("gc", "--grace", "0s").status()).isZero();
+    assertThat(ids(checkpoints("list"))).isEqualTo(ids);
+    String setting = "state.checkpoints.num-retained=2";
+    Cli.Result gc = checkpoints("gc", "--grace", "0s", "--set", setting);
+    assertThat(gc.out()).as(gc.err()).contains("slots/");
+    assertThat(ids(checkpoints("list"))).isEqualTo(ids.subList(1, 3));
+    assertThat(checkpoints("gc", "--grace", "0s", "--retain", "1", "--set", setting).status())
+        .isZero();
+    assertThat(ids(checkpoints("list"))).isEqualTo(ids.subList(2, 3));
+    assertThat(checkpoints("verify", Long.toString(ids.get(2))).status()).isZero();
+    Cli.Result none = checkpoints("gc", "--retain", "0");
+    assertThat(none.status()).isEqualTo(2);
+    assertThat(none.err()).contains("--retain must be at least 1");
+  }
+
+  @Test
   void run_newestDamaged_needsAWordToFallBack_andFreshStartsOver() throws IOException {
     List<Long> ids = ids(checkpoints("list"));
     flip(manifest(newest()));

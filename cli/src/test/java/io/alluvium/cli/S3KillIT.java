@@ -80,7 +80,7 @@ final class S3KillIT {
       Round life = harness.kill(new Moments(5, Duration.ofMillis(150)));
       history.add(life.toString());
       assertThat(life.exitStatus()).as("%s", history).isEqualTo(KILLED);
-      job.collectAndCheck(2 + round + 1);
+      job.collectAndCheck(2, round + 1);
       job.verifyNewest();
     }
     Round end = harness(job, random, S3Job.wordCount(input, output, "200ms")).finish();
@@ -146,7 +146,7 @@ final class S3KillIT {
       }
     }
     assertThat(S3Server.get().unfinishedUploads(job.uri())).isNotEmpty();
-    job.collectAndCheck(1 + 1);
+    job.collectAndCheck(1, 1);
     Round end = harness(job, random, S3Job.wordCount(input, output, "200ms")).finish();
     assertThat(end.exitStatus()).as("%s", end).isZero();
     assertExact(lines, output);

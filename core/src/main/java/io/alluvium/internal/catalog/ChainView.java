@@ -12,6 +12,7 @@ import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 
 /**
  * Every slot of a chain as it was read once, from outside. Immutable after {@link #read}.
@@ -86,13 +87,28 @@ record ChainView(
     return problems;
   }
 
-  /** Names of all blobs that some manifest reaches. */
-  Set<BlobName> reachable() {
+  /**
+   * The slots of all manifests but the newest ones; none as long as the newest owner has not stored
+   * a manifest above whatever it was restored from.
+   */
+  Set<Long> beyond(int retained) {
+    if (manifests.size() <= retained || !manifests.lastKey().equals(blobs.lastKey())) {
+      return Set.of();
+    }
+    Set<Long> slots = new TreeSet<>(manifests.keySet());
+    manifests.descendingKeySet().stream().limit(retained).forEach(slots::remove);
+    return slots;
+  }
+
+  /** Names of all blobs that some manifest reaches, but for those in some slots. */
+  Set<BlobName> reachable(Set<Long> without) {
     Set<BlobName> names = new HashSet<>();
-    manifests
-        .values()
-        .forEach(
-            checkpoint -> checkpoint.handles().forEach(handle -> names.addAll(handle.blobs())));
+    manifests.forEach(
+        (slot, checkpoint) -> {
+          if (!without.contains(slot)) {
+            checkpoint.handles().forEach(handle -> names.addAll(handle.blobs()));
+          }
+        });
     return names;
   }
 }

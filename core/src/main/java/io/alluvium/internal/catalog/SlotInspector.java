@@ -82,14 +82,18 @@ public final class SlotInspector implements CheckpointInspector {
 
   /*
    * Blobs are listed before the chain is read. A blob of the owner that is not reachable may be about to be named by its
-   * next manifest, so the owner's are spared while it may be running. Whatever an older incarnation left is needed only
+   * next manifest, so the owner's are spared while it may be running, and retiring checkpoints is left to it. Whatever an older incarnation left is needed only
    * if the newest manifest reaches it: the owner restored from that one or from one before it, and names nothing of
    * others besides. The chain is read again when a slot was gone, since a newer manifest then took its place.
    */
   @Override
-  public Collection collect(Duration grace, CollectMode mode) {
+  public Collection collect(Duration grace, int retained, CollectMode mode) {
     if (grace.isNegative()) {
       throw StateBackendException.invalid("the grace period " + grace + " must not be negative");
+    }
+    if (retained < 1) {
+      throw StateBackendException.invalid(
+          "at least 1 checkpoint must be retained, not " + retained);
     }
     List<BlobInfo> blobs = store.list(BlobName.PREFIX);
     ChainView chain = readStable();
@@ -98,8 +102,9 @@ public final class SlotInspector implements CheckpointInspector {
         throw problem;
       }
     }
-    Set<BlobName> reachable = chain.reachable();
     boolean spareOwner = isOwnerSpared(chain, blobs, grace);
+    Set<Long> retired = spareOwner ? Set.of() : chain.beyond(retained);
+    Set<BlobName> reachable = chain.reachable(retired);
     List<String> garbage = new ArrayList<>();
     long bytes = 0;
     int kept = 0;
@@ -116,12 +121,23 @@ public final class SlotInspector implements CheckpointInspector {
       }
     }
     if (mode == CollectMode.DELETE) {
+      if (!retired.isEmpty()) {
+        slots.delete(retired);
+      }
       if (!garbage.isEmpty()) {
         store.delete(garbage);
       }
       store.deleteLeftovers(grace);
     }
-    return new Collection(garbage, bytes, kept);
+    List<String> deleted = new ArrayList<>();
+    for (Map.Entry<Long, BlobInfo> slot : chain.blobs().entrySet()) {
+      if (retired.contains(slot.getKey())) {
+        deleted.add(slot.getValue().name());
+        bytes += slot.getValue().sizeBytes();
+      }
+    }
+    deleted.addAll(garbage);
+    return new Collection(deleted, bytes, kept);
   }
 
   private ChainView readStable() {

@@ -333,6 +333,43 @@ class SlotInspectorTest {
     assertThat(verify(2).problems()).isEmpty();
   }
 
+  /** Killed between the put of a manifest and the deletion of the one that it subsumes. */
+  @Test
+  void collect_retaining_retiresWhatTheDeadOwnerDidNotComeTo() {
+    Owner owner = owner(2);
+    owner.takeOver();
+    BlobName first = owner.commitOne(1);
+    owner.commitOne(2);
+    CheckpointInspector.Collection would = inspector.collect(Duration.ZERO, 1, CollectMode.DRY_RUN);
+    assertThat(would.deleted()).containsExactly(SlotNames.of(2), first.toString());
+    assertThat(would.bytes()).isEqualTo(bytes(SlotNames.of(2)).length + Owner.CONTENT.length);
+    assertThat(names()).contains(SlotNames.of(2), first.toString());
+    assertThat(inspector.collect(Duration.ZERO, 2, CollectMode.DELETE).deleted()).isEmpty();
+    assertThat(inspector.collect(Duration.ZERO, 1, CollectMode.DELETE)).isEqualTo(would);
+    assertThat(names()).doesNotContain(SlotNames.of(2), first.toString());
+    assertThat(inspector.list())
+        .extracting(entry -> entry.checkpoint().orElseThrow().id())
+        .containsExactly(2L);
+    assertThat(verify(2).problems()).isEmpty();
+  }
+
+  /** It retires its own; and what it fell back to may be any of them. */
+  @Test
+  void collect_retaining_ownerMayLiveOrHasStoredNothing_retiresNothing() {
+    Owner first = owner(3);
+    first.takeOver();
+    first.commitOne(1);
+    first.commitOne(2);
+    assertThat(inspector.collect(Duration.ofDays(20_000), 1, CollectMode.DELETE).deleted())
+        .isEmpty();
+    Owner second = owner(3);
+    second.takeOver();
+    assertThat(inspector.collect(Duration.ZERO, 1, CollectMode.DELETE).deleted()).isEmpty();
+    assertThat(inspector.list()).hasSize(2);
+    Expect.failure(
+        Kind.INVALID, () -> inspector.collect(Duration.ZERO, 0, CollectMode.DELETE), "at least 1");
+  }
+
   @Test
   void collect_negativeGrace_isInvalid() {
     Expect.failure(
