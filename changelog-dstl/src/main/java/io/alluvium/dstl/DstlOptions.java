@@ -96,7 +96,8 @@ final class DstlOptions {
           List.of("none", "fixed", "adaptive"),
           "fixed: the same pause and timeout for each attempt. adaptive: both double. none: waiting"
               + " checkpoints fail with the first failed attempt. Whatever the policy, changes that"
-              + " could not be stored are kept and attempted again.");
+              + " could not be stored are kept and attempted again. Second requests beside slow ones"
+              + " are not its business but that of 'alluvium.hedge.max-percent'.");
 
   static final List<Option<?>> ALL =
       List.of(

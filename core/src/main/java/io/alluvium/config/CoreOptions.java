@@ -153,7 +153,9 @@ public final class CoreOptions {
           100,
           "How many second requests may be made beside slow puts to object storage, per hundred. One is made, with the"
               + " same bytes under the same name, when a put takes longer than 98 of the last 100 of its size, and at"
-              + " least twice the median; the first to finish wins and the other is cancelled. 0: none.");
+              + " least twice the median; the first to finish wins and the other is cancelled. Segments of the"
+              + " changelog and manifests up to 16 MB have them, whatever 'dstl.dfs.upload.retry-policy' says; reads,"
+              + " table files and larger puts never. 0: none.");
 
   public static final Option<String> FENCING =
       Option.choice(
