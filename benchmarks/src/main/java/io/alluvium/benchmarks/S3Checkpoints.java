@@ -11,7 +11,8 @@ import software.amazon.awssdk.services.s3.S3AsyncClient;
  * How much slower than the store itself is a checkpoint? In each round, in changing order: a PUT of
  * the log's size and another of the manifest's size by the SDK's client, one after the other; and a
  * checkpoint. Prints the time until the log's tail is durable against the first PUT, and that of
- * the whole checkpoint against both.
+ * the whole checkpoint against both. In every second round the PUT of the manifest's size is one
+ * that must find its key absent, as that of a manifest must, which costs the server more.
  *
  * <p>Arguments: {@code docker} or the URL of a server, changes between two checkpoints, rounds.
  */
@@ -33,6 +34,7 @@ public final class S3Checkpoints {
     String directory = "checkpoints-" + System.nanoTime();
     Histogram one = new Histogram(3);
     Histogram two = new Histogram(3);
+    Histogram twoIfAbsent = new Histogram(3);
     try (S3Target target = S3Target.open(args[0]);
         S3AsyncClient client = target.client().build();
         S3Job job = new S3Job(settings(target, directory), changes)) {
@@ -41,18 +43,20 @@ public final class S3Checkpoints {
           job.warm();
           one.reset();
           two.reset();
+          twoIfAbsent.reset();
         }
         // The first checkpoint says how large the puts must be.
         boolean jobFirst = round % 2 == 0;
+        boolean ifAbsent = (round & 2) != 0;
         if (jobFirst) {
           job.checkpoint();
           Thread.sleep(PAUSE_MILLIS);
         }
         long start = System.nanoTime();
-        put(target, client, directory + "/plain/log" + round, job.logBytes());
+        put(target, client, directory + "/plain/log" + round, job.logBytes(), false);
         one.recordValue(System.nanoTime() - start);
-        put(target, client, directory + "/plain/manifest" + round, job.manifestBytes());
-        two.recordValue(System.nanoTime() - start);
+        put(target, client, directory + "/plain/manifest" + round, job.manifestBytes(), ifAbsent);
+        (ifAbsent ? twoIfAbsent : two).recordValue(System.nanoTime() - start);
         Thread.sleep(PAUSE_MILLIS);
         if (!jobFirst) {
           job.checkpoint();
@@ -67,6 +71,7 @@ public final class S3Checkpoints {
           job.manifestBytes());
       print(out, "tail durable against one PUT        ", job.tail, one);
       print(out, "whole checkpoint against two PUTs   ", job.whole, two);
+      print(out, "the same, the second only if absent ", job.whole, twoIfAbsent);
     }
   }
 
@@ -79,11 +84,12 @@ public final class S3Checkpoints {
     return settings;
   }
 
-  private static void put(S3Target target, S3AsyncClient client, String key, int bytes) {
+  private static void put(
+      S3Target target, S3AsyncClient client, String key, int bytes, boolean ifAbsent) {
     var unused =
         client
             .putObject(
-                put -> put.bucket(target.bucket()).key(key),
+                put -> put.bucket(target.bucket()).key(key).ifNoneMatch(ifAbsent ? "*" : null),
                 AsyncRequestBody.fromBytesUnsafe(new byte[bytes]))
             .join();
   }
