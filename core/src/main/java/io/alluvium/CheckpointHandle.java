@@ -5,11 +5,11 @@ import io.alluvium.serializer.SerializerSnapshot;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.BlockRef;
 import io.alluvium.spi.Materialization;
-import io.alluvium.spi.TableFile;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Consumer;
 
 /**
  * Everything one subtask needs to restore one checkpoint: which files to open and which changes to
@@ -82,12 +82,17 @@ public record CheckpointHandle(
   /** Names of all blobs that a restore would read. */
   public Set<BlobName> blobs() {
     Set<BlobName> names = new LinkedHashSet<>();
+    forEachBlob(names::add);
+    return names;
+  }
+
+  /** As {@link #blobs}, one by one; a name may come more than once. */
+  public void forEachBlob(Consumer<BlobName> action) {
     for (Part part : parts) {
       part.materialization()
-          .ifPresent(files -> files.files().stream().map(TableFile::blob).forEach(names::add));
-      part.blocks().forEach(block -> names.add(block.blob()));
+          .ifPresent(files -> files.files().forEach(file -> action.accept(file.blob())));
+      part.blocks().forEach(block -> action.accept(block.blob()));
     }
-    tail.forEach(block -> names.add(block.blob()));
-    return names;
+    tail.forEach(block -> action.accept(block.blob()));
   }
 }

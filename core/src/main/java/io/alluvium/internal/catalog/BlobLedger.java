@@ -5,6 +5,7 @@ import io.alluvium.StateBackendException;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.BlobNames;
 import io.alluvium.spi.Incarnation;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -58,8 +59,9 @@ final class BlobLedger implements BlobNames {
   @GuardedBy("lock")
   private final Set<BlobName> doomed = new HashSet<>();
 
+  /** As they were given to {@link #pin}: nearly all of them are there for a moment only. */
   @GuardedBy("lock")
-  private final Set<BlobName> pinned = new HashSet<>();
+  private final List<Collection<BlobName>> pinned = new ArrayList<>();
 
   @GuardedBy("lock")
   private final Map<Object, Supplier<Set<BlobName>>> liveSets = new LinkedHashMap<>();
@@ -119,6 +121,7 @@ final class BlobLedger implements BlobNames {
   /**
    * A manifest with these names is about to be stored: keeps them until {@link #unpin}.
    *
+   * @param names do not change until then
    * @throws StateBackendException {@code INTERNAL} when one was given up already; nothing is pinned
    *     then
    */
@@ -137,13 +140,14 @@ final class BlobLedger implements BlobNames {
                   + "; its live set must keep it until the checkpoint is subsumed");
         }
       }
-      pinned.addAll(names);
+      pinned.add(names);
     }
   }
 
   void unpin(Collection<BlobName> names) {
     synchronized (lock) {
-      names.forEach(pinned::remove);
+      // The very one: to compare two takes as long as the sets are large.
+      pinned.removeIf(each -> each == names);
     }
   }
 
@@ -170,7 +174,7 @@ final class BlobLedger implements BlobNames {
     Set<BlobName> needed = new HashSet<>();
     suppliers.forEach(live -> needed.addAll(live.get()));
     synchronized (lock) {
-      needed.addAll(pinned);
+      pinned.forEach(needed::addAll);
       needed.addAll(reachable.get());
       for (BlobName name : needed) {
         known.replace(name, Mark.SEEN);

@@ -13,6 +13,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /** Writes handles once, see {@link CheckpointHandleFormat}. Confined to one thread. */
 final class HandleWriter {
@@ -21,6 +22,13 @@ final class HandleWriter {
   private final Map<Incarnation, Integer> incarnations = new LinkedHashMap<>();
   private final Map<SerializerSnapshot, Integer> snapshots = new LinkedHashMap<>();
   private final Map<StateRegistration, Integer> states = new LinkedHashMap<>();
+
+  /**
+   * The one looked up last, and its place: a changelog's blobs are nearly all of one incarnation.
+   */
+  private @Nullable Incarnation lastIncarnation;
+
+  private int lastIndex;
 
   /** The block or file before, from which the next one is told as a difference. */
   private BlockRef before = HandleReader.BEFORE_FIRST;
@@ -43,13 +51,27 @@ final class HandleWriter {
   }
 
   private void collect(CheckpointHandle handle) {
-    handle.blobs().forEach(blob -> intern(incarnations, blob.incarnation()));
+    for (CheckpointHandle.Part part : handle.parts()) {
+      part.materialization()
+          .ifPresent(base -> base.files().forEach(file -> indexOf(file.blob().incarnation())));
+      part.blocks().forEach(block -> indexOf(block.blob().incarnation()));
+    }
+    handle.tail().forEach(block -> indexOf(block.blob().incarnation()));
     intern(snapshots, handle.key());
     for (StateRegistration state : handle.states()) {
       intern(states, state);
       intern(snapshots, state.namespace());
       state.values().forEach(value -> intern(snapshots, value));
     }
+  }
+
+  private int indexOf(Incarnation incarnation) {
+    if (!Objects.equals(incarnation, lastIncarnation)) {
+      intern(incarnations, incarnation);
+      lastIndex = Objects.requireNonNull(incarnations.get(incarnation), "interned");
+      lastIncarnation = incarnation;
+    }
+    return lastIndex;
   }
 
   private static <T> void intern(Map<T, Integer> table, T value) {
@@ -105,8 +127,8 @@ final class HandleWriter {
   }
 
   private void writeBlob(BlobName blob) {
-    int index = Objects.requireNonNull(incarnations.get(blob.incarnation()), "collected before");
-    out.writeVarInt(index << 1 | (blob.kind() == BlobName.Kind.TABLE ? 1 : 0));
+    out.writeVarInt(
+        indexOf(blob.incarnation()) << 1 | (blob.kind() == BlobName.Kind.TABLE ? 1 : 0));
     writeSigned(blob.counter() - before.blob().counter());
   }
 

@@ -175,7 +175,7 @@ final class Ownership {
 
   private static Set<BlobName> blobs(SlotRecord.Manifest manifest) {
     Set<BlobName> blobs = new HashSet<>();
-    manifest.handles().forEach(handle -> blobs.addAll(handle.blobs()));
+    manifest.handles().forEach(handle -> handle.forEachBlob(blobs::add));
     return blobs;
   }
 
