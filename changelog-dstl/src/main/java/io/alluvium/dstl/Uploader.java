@@ -231,8 +231,7 @@ final class Uploader {
   @SuppressWarnings("ThreadPriorityCheck") // a hint, nothing depends on it
   private void encode(Block block) {
     // The task that sealed the block woke this thread, and on a busy machine the system may run it
-    // in the place of the
-    // task. Nothing here is urgent to the millisecond: the task goes first.
+    // in the place of the task. Nothing here is urgent to the millisecond: the task goes first.
     Thread.yield();
     BlockEncoder encoder = startEncoding(block);
     if (encoder == null) {

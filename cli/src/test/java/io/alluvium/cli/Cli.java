@@ -47,6 +47,23 @@ final class Cli {
     return all;
   }
 
+  /** {@code run wordcount} with what all these tests want. */
+  static List<String> wordCount(Path input, Path output, String interval, String... more) {
+    List<String> arguments =
+        new ArrayList<>(
+            List.of(
+                "run",
+                "wordcount",
+                "--input",
+                input.toString(),
+                "--output",
+                output.toString(),
+                "--checkpoint-interval",
+                interval));
+    arguments.addAll(List.of(more));
+    return arguments;
+  }
+
   /** The lines of all visible part files, sorted. */
   static List<String> partLines(Path output) {
     List<String> lines = new ArrayList<>();

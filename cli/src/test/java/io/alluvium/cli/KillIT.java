@@ -106,19 +106,7 @@ final class KillIT {
     List<String> history = new ArrayList<>();
     for (String[] life : new String[][] {{"2", "true"}, {"3", "false"}, {"1", "true"}}) {
       boolean last = life[0].equals("1");
-      List<String> command =
-          new ArrayList<>(
-              List.of(
-                  "run",
-                  "wordcount",
-                  "--input",
-                  input.toString(),
-                  "--output",
-                  output.toString(),
-                  "--checkpoint-interval",
-                  "50ms",
-                  "--parallelism",
-                  life[0]));
+      List<String> command = Cli.wordCount(input, output, "50ms", "--parallelism", life[0]);
       if (!last) {
         // Slow enough not to finish before the kill, however slow the machine is.
         command.addAll(List.of("--rate", "500/s"));
@@ -140,19 +128,7 @@ final class KillIT {
   void fresh_killedEarly_leavesNothingOfTheOldLife() throws IOException {
     Path input = dir.resolve("in.txt");
     Path output = dir.resolve("out");
-    List<String> command =
-        new ArrayList<>(
-            List.of(
-                "run",
-                "wordcount",
-                "--input",
-                input.toString(),
-                "--output",
-                output.toString(),
-                "--rate",
-                "2000/s",
-                "--checkpoint-interval",
-                "50ms"));
+    List<String> command = Cli.wordCount(input, output, "50ms", "--rate", "2000/s");
     set(command, "state.checkpoints.num-retained", 3);
     List<String> fresh = new ArrayList<>(command);
     fresh.add("--fresh");

@@ -10,7 +10,6 @@ import io.alluvium.spi.BlobName;
 import io.alluvium.testkit.kill.KillHarness;
 import io.alluvium.testkit.s3.S3Server;
 import java.net.URI;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -117,22 +116,5 @@ record S3Job(String uri, URI endpoint) {
               Cli.Result verify = checkpoints("verify", id);
               assertThat(verify.status()).as(verify.out() + verify.err()).isZero();
             });
-  }
-
-  /** {@code run wordcount} with what all these tests want. */
-  static List<String> wordCount(Path input, Path output, String interval, String... more) {
-    List<String> arguments =
-        new ArrayList<>(
-            List.of(
-                "run",
-                "wordcount",
-                "--input",
-                input.toString(),
-                "--output",
-                output.toString(),
-                "--checkpoint-interval",
-                interval));
-    arguments.addAll(List.of(more));
-    return arguments;
   }
 }

@@ -62,7 +62,7 @@ final class S3KillIT {
           harness(
               job,
               random,
-              S3Job.wordCount(
+              Cli.wordCount(
                   input,
                   output,
                   "50ms",
@@ -83,7 +83,7 @@ final class S3KillIT {
       job.collectAndCheck(2, round + 1);
       job.verifyNewest();
     }
-    Round end = harness(job, random, S3Job.wordCount(input, output, "200ms")).finish();
+    Round end = harness(job, random, Cli.wordCount(input, output, "200ms")).finish();
     history.add(end.toString());
     assertThat(end.exitStatus()).as("%s", history).isZero();
     assertThat(String.join("\n", history)).contains("resuming from checkpoint");
@@ -118,7 +118,7 @@ final class S3KillIT {
             return Fate.NONE;
           });
       List<String> run =
-          S3Job.wordCount(
+          Cli.wordCount(
               input,
               output,
               // Everything goes into the table file of the one checkpoint at the end.
@@ -147,7 +147,7 @@ final class S3KillIT {
     }
     assertThat(S3Server.get().unfinishedUploads(job.uri())).isNotEmpty();
     job.collectAndCheck(1, 1);
-    Round end = harness(job, random, S3Job.wordCount(input, output, "200ms")).finish();
+    Round end = harness(job, random, Cli.wordCount(input, output, "200ms")).finish();
     assertThat(end.exitStatus()).as("%s", end).isZero();
     assertExact(lines, output);
   }
@@ -160,7 +160,7 @@ final class S3KillIT {
     Path input = Files.write(dir.resolve("in.txt"), lines, StandardCharsets.UTF_8);
     Path output = dir.resolve("out");
     S3Job job = S3Job.fresh();
-    List<String> slow = S3Job.wordCount(input, output, "50ms", "--rate", "2000/s", "--set", OFTEN);
+    List<String> slow = Cli.wordCount(input, output, "50ms", "--rate", "2000/s", "--set", OFTEN);
     Round orphaning = harness(job, random, slow).killAfter(6);
     assertThat(orphaning.exitStatus()).as("%s", orphaning).isEqualTo(KILLED);
 
@@ -181,7 +181,7 @@ final class S3KillIT {
       live.destroyForcibly().waitFor();
     }
     job.verifyNewest();
-    Round end = harness(job, random, S3Job.wordCount(input, output, "200ms")).finish();
+    Round end = harness(job, random, Cli.wordCount(input, output, "200ms")).finish();
     assertThat(end.exitStatus()).as("%s", end).isZero();
     assertThat(end.output()).anyMatch(line -> line.contains("resuming from checkpoint"));
     assertExact(lines, output);

@@ -138,7 +138,7 @@ final class S3OutageIT {
   }
 
   private Process start(String... more) throws IOException {
-    List<String> arguments = S3Job.wordCount(input, dir.resolve("out"), "200ms", more);
+    List<String> arguments = Cli.wordCount(input, dir.resolve("out"), "200ms", more);
     // So that a checkpoint fails soon.
     arguments.addAll(List.of("--set", "dstl.dfs.upload.next-attempt-delay=50ms"));
     return new ProcessBuilder(job.through(proxy.endpoint()).command(arguments))

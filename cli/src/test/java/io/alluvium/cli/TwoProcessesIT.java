@@ -153,18 +153,7 @@ final class TwoProcessesIT {
 
   private Process start(List<String> wrapper, String... more) throws IOException {
     List<String> command = new ArrayList<>(wrapper);
-    List<String> arguments =
-        new ArrayList<>(
-            List.of(
-                "run",
-                "wordcount",
-                "--input",
-                input.toString(),
-                "--output",
-                output.toString(),
-                "--checkpoint-interval",
-                "100ms"));
-    arguments.addAll(List.of(more));
+    List<String> arguments = Cli.wordCount(input, output, "100ms", more);
     command.addAll(
         KillHarness.java(
             List.of("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
