@@ -1,8 +1,8 @@
 package io.alluvium.dstl;
 
 import io.alluvium.config.Configuration;
+import io.alluvium.spi.RetryPolicy;
 import java.time.Duration;
-import java.util.Locale;
 
 /**
  * The settings of a log. Immutable.
@@ -27,11 +27,6 @@ record DstlSettings(
         configuration.get(DstlOptions.PERSIST_DELAY),
         configuration.get(DstlOptions.PERSIST_SIZE_THRESHOLD),
         configuration.get(DstlOptions.MAX_IN_FLIGHT),
-        new RetryPolicy(
-            RetryPolicy.Kind.valueOf(
-                configuration.get(DstlOptions.RETRY_POLICY).toUpperCase(Locale.ROOT)),
-            configuration.get(DstlOptions.MAX_ATTEMPTS),
-            configuration.get(DstlOptions.NEXT_ATTEMPT_DELAY),
-            configuration.get(DstlOptions.TIMEOUT)));
+        RetryPolicy.of(configuration));
   }
 }

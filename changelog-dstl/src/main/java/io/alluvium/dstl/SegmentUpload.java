@@ -4,6 +4,7 @@ import io.alluvium.StateBackendException;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.BlockRef;
 import io.alluvium.spi.Execution;
+import io.alluvium.spi.RetryPolicy;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;

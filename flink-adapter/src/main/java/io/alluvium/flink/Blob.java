@@ -21,6 +21,9 @@ final class Blob {
   /** Stored ahead of any checkpoint, and given to none yet. */
   @Nullable StreamStateHandle early;
 
+  /** Whether that is going on. */
+  boolean storing;
+
   /** In a file of the newest completed checkpoint that names the blob, or of what was restored. */
   @Nullable Place kept;
 

@@ -8,10 +8,11 @@ import io.alluvium.spi.BlobStore;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -101,51 +102,45 @@ final class FlinkBlobStore implements BlobStore {
     if (Files.exists(copy) && Files.size(copy) == blob.sizeBytes) {
       Files.createDirectories(directory);
       Path own = local(name);
-      linkOrCopy(copy, own);
+      LocalCopies.linkOrCopy(copy, own);
       synchronized (this) {
         blob.file = own;
       }
     }
   }
 
+  /*
+   * A put whose early upload is slow counts as failed and is made again, beside the first. The copy is then kept already:
+   * the second one returns at once and leaves the copy, which the first may be reading, as it is.
+   */
   @Override
   public void put(String name, List<ByteBuffer> content) {
-    long size = 0;
-    for (ByteBuffer part : content) {
-      size += part.remaining();
+    BlobName parsed = parse(name);
+    Blob known = known(parsed);
+    if (known != null) {
+      storeEarly(known);
+      return;
     }
-    Blob blob = new Blob(parse(name), size);
-    ByteArray all = new ByteArray((int) size);
-    content.forEach(part -> all.add(part.duplicate()));
-    if (size <= MEMORY_BYTES) {
-      blob.bytes = all.bytes;
+    ByteBuffer all = ByteBuffer.allocate((int) content.stream().mapToLong(Buffer::remaining).sum());
+    content.forEach(part -> all.put(part.duplicate()));
+    Blob blob = new Blob(parsed, all.capacity());
+    if (all.capacity() <= MEMORY_BYTES) {
+      blob.bytes = all.array();
     } else {
-      blob.file = write(blob.name, all.bytes);
+      blob.file = write(parsed, all.array());
     }
     add(blob);
   }
 
-  /** Gathers buffers. */
-  private static final class ByteArray {
-    final byte[] bytes;
-    private int length;
-
-    ByteArray(int size) {
-      bytes = new byte[size];
-    }
-
-    void add(ByteBuffer part) {
-      int count = part.remaining();
-      part.get(bytes, length, count);
-      length += count;
-    }
+  private synchronized @Nullable Blob known(BlobName name) {
+    Blob blob = blobs.get(name);
+    return blob != null && blob.hasOwnCopy() ? blob : null;
   }
 
   private Path write(BlobName name, byte[] bytes) {
     Path file = local(name);
     try {
-      Files.createDirectories(directory);
-      return Files.write(file, bytes);
+      return LocalCopies.write(file, bytes);
     } catch (IOException e) {
       throw StateBackendException.unavailable(
           "cannot keep blob '" + name + "' in '" + file + "': " + e, e);
@@ -155,25 +150,22 @@ final class FlinkBlobStore implements BlobStore {
   @Override
   public void putFile(String name, Path source) {
     BlobName parsed = parse(name);
+    Blob known = known(parsed);
+    if (known != null) {
+      storeEarly(known);
+      return;
+    }
     Path file = local(parsed);
     try {
       Files.createDirectories(directory);
       Files.deleteIfExists(file);
-      linkOrCopy(source, file);
+      LocalCopies.linkOrCopy(source, file);
       Blob blob = new Blob(parsed, Files.size(file));
       blob.file = file;
       add(blob);
     } catch (IOException e) {
       throw StateBackendException.unavailable(
           "cannot keep table file '" + source + "' as '" + file + "': " + e, e);
-    }
-  }
-
-  static void linkOrCopy(Path source, Path target) throws IOException {
-    try {
-      Files.createLink(target, source);
-    } catch (IOException | UnsupportedOperationException e) {
-      Files.copy(source, target, StandardCopyOption.REPLACE_EXISTING);
     }
   }
 
@@ -193,11 +185,27 @@ final class FlinkBlobStore implements BlobStore {
       }
       blobs.put(blob.name, blob);
     }
+    storeEarly(blob);
+  }
+
+  private void storeEarly(Blob blob) {
     EarlyUploads uploads = early;
-    if (uploads != null && uploads.wants(blob)) {
-      StreamStateHandle stored = uploads.store(this, blob);
+    if (uploads == null || !uploads.wants(blob)) {
+      return;
+    }
+    synchronized (this) {
+      if (blob.storing || blob.early != null) {
+        return;
+      }
+      blob.storing = true;
+    }
+    StreamStateHandle stored = null;
+    try {
+      stored = uploads.store(this, blob);
+    } finally {
       synchronized (this) {
-        if (stored != null && !closed && blobs.containsKey(blob.name)) {
+        blob.storing = false;
+        if (stored != null && !closed && blobs.get(blob.name) == blob) {
           blob.early = stored;
           stored = null;
         }
@@ -237,6 +245,17 @@ final class FlinkBlobStore implements BlobStore {
     return HandleInputStream.open(place, 0, blob.sizeBytes);
   }
 
+  /** Writes all of a blob; a copy that is shorter or longer than the blob fails. */
+  void writeTo(Blob blob, OutputStream out) throws IOException {
+    try (InputStream in = open(blob)) {
+      long count = in.transferTo(out);
+      if (count != blob.sizeBytes) {
+        throw new IOException(
+            "blob '" + blob.name + "' has " + count + " bytes, expected " + blob.sizeBytes);
+      }
+    }
+  }
+
   @Override
   public InputStream open(String name, long offset, long length) {
     Blob blob = blob(parse(name));
@@ -271,7 +290,7 @@ final class FlinkBlobStore implements BlobStore {
     if (bytes != null) {
       Path unused = Files.write(copy, bytes);
     } else if (file != null) {
-      linkOrCopy(file, copy);
+      LocalCopies.linkOrCopy(file, copy);
     }
     return bytes != null || file != null;
   }
@@ -371,7 +390,7 @@ final class FlinkBlobStore implements BlobStore {
     if (!copies.isEmpty() || !discarded.isEmpty()) {
       background.execute(
           () -> {
-            copies.forEach(FlinkBlobStore::delete);
+            copies.forEach(LocalCopies::delete);
             discarded.forEach(FlinkBlobStore::discard);
           });
     }
@@ -420,14 +439,6 @@ final class FlinkBlobStore implements BlobStore {
     if (blob.file != null) {
       copies.add(blob.file);
       blob.file = null;
-    }
-  }
-
-  private static void delete(Path copy) {
-    try {
-      Files.deleteIfExists(copy);
-    } catch (IOException e) {
-      LOG.warn("cannot delete '{}': {}", copy, e.toString());
     }
   }
 

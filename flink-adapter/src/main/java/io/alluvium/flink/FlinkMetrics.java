@@ -22,6 +22,35 @@ final class FlinkMetrics implements Metrics {
     group = parent.addGroup("alluvium");
   }
 
+  /**
+   * For core. Its counts of requests are left out: inside Flink its puts only keep a copy, and what
+   * goes into the storage is counted by {@link StoreMetrics}.
+   */
+  Metrics ofCore() {
+    return new Metrics() {
+      @Override
+      public Counter counter(String name) {
+        return isOfRequests(name) ? NONE.counter(name) : FlinkMetrics.this.counter(name);
+      }
+
+      @Override
+      public Histogram histogram(String name) {
+        return isOfRequests(name) ? NONE.histogram(name) : FlinkMetrics.this.histogram(name);
+      }
+
+      @Override
+      public void gauge(String name, LongSupplier value) {
+        if (!isOfRequests(name)) {
+          FlinkMetrics.this.gauge(name, value);
+        }
+      }
+    };
+  }
+
+  private static boolean isOfRequests(String name) {
+    return name.startsWith("store.");
+  }
+
   @Override
   public Counter counter(String name) {
     return counters.computeIfAbsent(

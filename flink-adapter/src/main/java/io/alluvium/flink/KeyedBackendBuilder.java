@@ -7,6 +7,7 @@ import io.alluvium.RestoreMode;
 import io.alluvium.StateBackend;
 import io.alluvium.bytes.ByteBackend;
 import io.alluvium.spi.Execution;
+import io.alluvium.spi.RetryPolicy;
 import io.alluvium.spi.TableProvider;
 import java.io.File;
 import java.io.IOException;
@@ -78,8 +79,10 @@ final class KeyedBackendBuilder<K> {
   }
 
   private AlluviumKeyedStateBackend<K> open() throws Exception {
-    Execution threads = SharedResources.threads(settings);
+    SharedResources.Threads shared = SharedResources.threads(settings);
+    Execution threads = shared.execution();
     opened.push(SharedResources::releaseThreads);
+    FlinkMetrics metrics = new FlinkMetrics(parameters.getMetricGroup());
     TableProvider.Tables tables = tables(threads);
     Directories directories = directories();
     opened.push(directories);
@@ -104,7 +107,7 @@ final class KeyedBackendBuilder<K> {
                         Optional.of(store),
                         Optional.of(threads),
                         random,
-                        new FlinkMetrics(parameters.getMetricGroup()),
+                        metrics.ofCore(),
                         Optional.of(new Components.Host(new Names(random), tables)))));
     opened.push(process);
     StateSerializerProvider<K> keySerializer =
@@ -113,11 +116,18 @@ final class KeyedBackendBuilder<K> {
     Access<K> access =
         new Access<>(
             bytes, keySerializer.currentSchemaSerializer(), parameters.getNumberOfKeyGroups());
-    TaskOwnedUploads early = new TaskOwnedUploads(parameters.getEnv());
+    CheckpointFiles files =
+        new CheckpointFiles(
+            threads,
+            shared.files(),
+            RetryPolicy.of(SharedResources.configuration(settings.core())),
+            random,
+            new StoreMetrics(metrics));
+    TaskOwnedUploads early = new TaskOwnedUploads(parameters.getEnv(), files.metrics());
     store.setEarlyUploads(early);
     Snapshots snapshots =
         new Snapshots(
-            new Snapshots.Parts(bytes, store, early, threads, directories, localRecovery),
+            new Snapshots.Parts(bytes, store, early, files, directories, localRecovery),
             UUID.randomUUID(),
             parameters.getKeyGroupRange(),
             settings);

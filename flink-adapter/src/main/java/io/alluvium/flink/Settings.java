@@ -37,6 +37,10 @@ record Settings(Map<String, String> core, boolean managedMemory, boolean wrapped
           "dstl.dfs.batch.persist-size-threshold",
           "dstl.dfs.upload.num-threads",
           "dstl.dfs.upload.max-in-flight",
+          "dstl.dfs.upload.retry-policy",
+          "dstl.dfs.upload.timeout",
+          "dstl.dfs.upload.max-attempts",
+          "dstl.dfs.upload.next-attempt-delay",
           "alluvium.materialize.num-threads",
           "alluvium.restore.time-objective",
           "alluvium.restore.num-threads",
@@ -95,7 +99,9 @@ record Settings(Map<String, String> core, boolean managedMemory, boolean wrapped
   }
 
   private static ConfigOption<String> text(String key) {
-    return ConfigOptions.key(key).stringType().noDefaultValue();
+    ConfigOption<String> option = ConfigOptions.key(key).stringType().noDefaultValue();
+    // Flink 2 calls the options of its own log so.
+    return key.startsWith("dstl.") ? option.withFallbackKeys("state.changelog." + key) : option;
   }
 
   private static String millis(Duration duration) {

@@ -10,6 +10,9 @@ import io.alluvium.spi.Metrics;
 import io.alluvium.spi.TableProvider;
 import java.util.Map;
 import java.util.ServiceLoader;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -21,24 +24,50 @@ final class SharedResources {
   private static final Object LOCK = new Object();
 
   @GuardedBy("LOCK")
-  private static @Nullable Execution threads;
+  private static @Nullable Threads threads;
 
   @GuardedBy("LOCK")
   private static int users;
 
   private SharedResources() {}
 
+  /**
+   * Threads of the process.
+   *
+   * @param files store the logs of checkpoints, at most two for each checkpoint under way: as many
+   *     as that takes, since a storage that hangs may keep them
+   */
+  record Threads(Execution execution, ExecutorService files) {
+
+    private void close() {
+      files.shutdown();
+      execution.close();
+    }
+  }
+
+  private static final AtomicInteger FILE_THREADS = new AtomicInteger();
+
+  /** No loader of a job may be kept by a thread that outlives the job. */
+  private static Thread fileThread(Runnable task) {
+    Thread thread = new Thread(task, "alluvium-store-" + FILE_THREADS.incrementAndGet());
+    thread.setDaemon(true);
+    thread.setContextClassLoader(SharedResources.class.getClassLoader());
+    return thread;
+  }
+
   /** The threads of the process; each call is followed by one {@link #releaseThreads}. */
-  static Execution threads(Settings settings) {
+  static Threads threads(Settings settings) {
     Configuration configuration = configuration(settings.core());
     synchronized (LOCK) {
-      Execution shared = threads;
+      Threads shared = threads;
       if (shared == null) {
         shared =
-            Execution.threads(
-                configuration.get(CoreOptions.UPLOAD_THREADS),
-                configuration.get(CoreOptions.RESTORE_THREADS),
-                configuration.get(CoreOptions.MATERIALIZE_THREADS));
+            new Threads(
+                Execution.threads(
+                    configuration.get(CoreOptions.UPLOAD_THREADS),
+                    configuration.get(CoreOptions.RESTORE_THREADS),
+                    configuration.get(CoreOptions.MATERIALIZE_THREADS)),
+                Executors.newCachedThreadPool(SharedResources::fileThread));
         threads = shared;
       }
       users++;
@@ -47,7 +76,7 @@ final class SharedResources {
   }
 
   static void releaseThreads() {
-    Execution last = null;
+    Threads last = null;
     synchronized (LOCK) {
       users--;
       if (users == 0) {
@@ -77,7 +106,7 @@ final class SharedResources {
             + "' is neither 'rocksdb' nor 'heap'");
   }
 
-  private static Configuration configuration(Map<String, String> settings) {
+  static Configuration configuration(Map<String, String> settings) {
     return withOwnClassLoader(() -> Configuration.of(settings, StateBackend.options()));
   }
 

@@ -4,7 +4,6 @@ import io.alluvium.CheckpointHandle;
 import io.alluvium.StateBackendException;
 import io.alluvium.bytes.ByteBackend;
 import io.alluvium.spi.BlobName;
-import io.alluvium.spi.Execution;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -52,7 +51,7 @@ final class Snapshots implements AutoCloseable {
       ByteBackend bytes,
       FlinkBlobStore store,
       TaskOwnedUploads early,
-      Execution threads,
+      CheckpointFiles files,
       Directories directories,
       LocalRecoveryConfig localRecovery) {}
 
@@ -108,7 +107,8 @@ final class Snapshots implements AutoCloseable {
     if (sharing == SharingFilesStrategy.NO_SHARING) {
       Path directory = parts.directories.savepoint(checkpointId);
       FlinkBlobStore place =
-          new FlinkBlobStore(directory, FlinkBlobStore.Copies.DROPPED, parts.threads.uploads());
+          new FlinkBlobStore(
+              directory, FlinkBlobStore.Copies.DROPPED, parts.files.execution().uploads());
       return new Running(
           checkpointId,
           0,
@@ -144,6 +144,7 @@ final class Snapshots implements AutoCloseable {
     private final KeyedBackendSerializationProxy<?> described;
     private final CompletableFuture<CheckpointHandle> handle;
     private final Runnable onRelease;
+    private final long syncedNanos = parts.files.execution().nanoTime();
     private boolean finished;
     private boolean released;
 
@@ -169,22 +170,36 @@ final class Snapshots implements AutoCloseable {
     SnapshotResult<KeyedStateHandle> finish(
         CheckpointStreamFactory streams, CloseableRegistry registry) throws Exception {
       CheckpointHandle durable = await(registry);
-      CheckpointedStateScope scope =
-          isSavepoint() ? CheckpointedStateScope.EXCLUSIVE : CheckpointedStateScope.SHARED;
-      Transfer.Result transferred =
-          new Transfer(
-                  store,
-                  checkpointId,
-                  new Transfer.Target(streams, scope, registry, parts.threads.uploads()))
-              .run(durable.blobs());
+      Transfer.Target target =
+          new Transfer.Target(
+              parts.files,
+              streams,
+              isSavepoint() ? CheckpointedStateScope.EXCLUSIVE : CheckpointedStateScope.SHARED,
+              registry);
+      Transfer transfer = new Transfer(store, checkpointId, target);
+      Transfer.Result transferred = transfer.run(durable.blobs());
+      try {
+        SnapshotResult<KeyedStateHandle> result = describe(durable, transferred, target);
+        finished = true;
+        parts
+            .files
+            .metrics()
+            .checkpointStored((parts.files.execution().nanoTime() - syncedNanos) / 1000);
+        return result;
+      } finally {
+        if (!finished) {
+          transfer.undo();
+        }
+      }
+    }
+
+    private SnapshotResult<KeyedStateHandle> describe(
+        CheckpointHandle durable, Transfer.Result transferred, Transfer.Target target)
+        throws IOException {
       DataOutputSerializer flink = new DataOutputSerializer(256);
       described.write(flink);
       byte[] meta = MetaFormat.encode(durable, transferred.shared(), flink.getCopyOfBuffer());
-      StreamStateHandle metaHandle =
-          StreamWriter.write(
-              () -> streams.createCheckpointStateOutputStream(CheckpointedStateScope.EXCLUSIVE),
-              registry,
-              out -> out.write(meta));
+      StreamStateHandle metaHandle = target.storeManifest(meta);
       IncrementalRemoteKeyedStateHandle remote =
           new IncrementalRemoteKeyedStateHandle(
               backendId,
@@ -194,9 +209,7 @@ final class Snapshots implements AutoCloseable {
               isSavepoint() ? transferred.files() : List.of(),
               metaHandle,
               transferred.newBytes() + metaHandle.getStateSize());
-      SnapshotResult<KeyedStateHandle> result = withLocal(remote, durable, meta);
-      finished = true;
-      return result;
+      return withLocal(remote, durable, meta);
     }
 
     private CheckpointHandle await(CloseableRegistry registry) throws Exception {

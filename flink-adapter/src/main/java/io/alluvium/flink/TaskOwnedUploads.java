@@ -3,7 +3,6 @@ package io.alluvium.flink;
 import io.alluvium.StateBackendException;
 import io.alluvium.spi.BlobName;
 import java.io.IOException;
-import java.io.InputStream;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.flink.core.fs.CloseableRegistry;
 import org.apache.flink.runtime.execution.Environment;
@@ -23,6 +22,7 @@ final class TaskOwnedUploads implements EarlyUploads, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(TaskOwnedUploads.class);
 
   private final Environment environment;
+  private final StoreMetrics metrics;
   private final CloseableRegistry streams = new CloseableRegistry();
 
   /** Checkpoints that wait for their log, and those that wait for their whole table. */
@@ -30,8 +30,9 @@ final class TaskOwnedUploads implements EarlyUploads, AutoCloseable {
 
   private final AtomicInteger awaitedTables = new AtomicInteger();
 
-  TaskOwnedUploads(Environment environment) {
+  TaskOwnedUploads(Environment environment, StoreMetrics metrics) {
     this.environment = environment;
+    this.metrics = metrics;
   }
 
   /** A checkpoint is about to be given what comes now. */
@@ -72,10 +73,15 @@ final class TaskOwnedUploads implements EarlyUploads, AutoCloseable {
     if (storage == null) {
       return null;
     }
-    try (InputStream in = store.open(blob)) {
-      return StreamWriter.write(
-          storage::createTaskOwnedStateStream, streams, out -> in.transferTo(out));
+    long start = System.nanoTime();
+    try {
+      StreamStateHandle handle =
+          StreamWriter.write(
+              storage::createTaskOwnedStateStream, streams, out -> store.writeTo(blob, out));
+      metrics.stored(purpose(blob), handle, (System.nanoTime() - start) / 1000);
+      return handle;
     } catch (IOException e) {
+      metrics.failed();
       if (blob.name.kind() == BlobName.Kind.LOG) {
         // Our own copy is there; the next checkpoint stores it.
         LOG.info("the changelog was not stored ahead of its checkpoint: {}", e.toString());
@@ -84,6 +90,12 @@ final class TaskOwnedUploads implements EarlyUploads, AutoCloseable {
       throw StateBackendException.unavailable(
           "cannot store table file '" + blob.name + "' in Flink's checkpoint storage: " + e, e);
     }
+  }
+
+  private static CheckpointFiles.Purpose purpose(Blob blob) {
+    return blob.name.kind() == BlobName.Kind.LOG
+        ? CheckpointFiles.Purpose.LOG
+        : CheckpointFiles.Purpose.MATERIALIZATION;
   }
 
   /** Asked for late: an environment of a test has none. */

@@ -2,15 +2,14 @@ package io.alluvium.flink;
 
 import io.alluvium.spi.BlobName;
 import java.io.IOException;
-import java.io.InputStream;
+import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
-import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutionException;
 import org.apache.flink.core.fs.CloseableRegistry;
 import org.apache.flink.runtime.checkpoint.filemerging.FileMergingSnapshotManager;
 import org.apache.flink.runtime.state.CheckpointStreamFactory;
@@ -33,13 +32,40 @@ final class Transfer {
    * @param streams of the checkpoint
    * @param scope of its files
    * @param registry closes the streams when the checkpoint is cancelled
-   * @param executor writes several files at once
    */
   record Target(
+      CheckpointFiles files,
       CheckpointStreamFactory streams,
       CheckpointedStateScope scope,
-      CloseableRegistry registry,
-      Executor executor) {}
+      CloseableRegistry registry) {
+
+    /** Stores the file that describes the others. */
+    StreamStateHandle storeManifest(byte[] manifest) throws IOException {
+      return await(
+          files.store(
+              new CheckpointFiles.File(
+                  "the description of a checkpoint",
+                  CheckpointFiles.Purpose.MANIFEST,
+                  manifest.length,
+                  () -> streams.createCheckpointStateOutputStream(CheckpointedStateScope.EXCLUSIVE),
+                  out -> out.write(manifest)),
+              registry));
+    }
+  }
+
+  /** Waits for a file. An interrupt ends the wait; the attempts end with the checkpoint. */
+  private static StreamStateHandle await(CompletableFuture<StreamStateHandle> file)
+      throws IOException {
+    try {
+      return file.get();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException("interrupted while a file of a checkpoint was stored", e);
+    } catch (ExecutionException e) {
+      throw new IOException(
+          String.valueOf(e.getCause() == null ? e : e.getCause().getMessage()), e.getCause());
+    }
+  }
 
   /**
    * What the checkpoint consists of. Immutable.
@@ -62,7 +88,7 @@ final class Transfer {
   private final Map<String, StreamStateHandle> files = new LinkedHashMap<>();
   private final Map<Blob, Place> places = new LinkedHashMap<>();
   private final List<StreamStateHandle> reused = new ArrayList<>();
-  private final List<StreamStateHandle> written = new ArrayList<>();
+  private final List<CompletableFuture<StreamStateHandle>> written = new ArrayList<>();
   private final Map<Blob, StreamStateHandle> taken = new LinkedHashMap<>();
   private long newBytes;
 
@@ -92,12 +118,19 @@ final class Transfer {
       done = true;
     } finally {
       if (!done) {
-        written.forEach(FlinkBlobStore::discard);
-        taken.forEach(store::giveBackEarly);
-        store.abort(checkpointId);
+        undo();
       }
     }
     return result();
+  }
+
+  /** The checkpoint came to nothing: its new files go, and what was stored early is ours again. */
+  void undo() {
+    for (CompletableFuture<StreamStateHandle> file : written) {
+      var unused = file.whenComplete((handle, failure) -> FlinkBlobStore.discard(handle));
+    }
+    taken.forEach(store::giveBackEarly);
+    store.abort(checkpointId);
   }
 
   private long inlineFiles(List<Blob> named) {
@@ -159,38 +192,17 @@ final class Transfer {
   private void writeTables(List<Blob> tables) throws IOException {
     List<CompletableFuture<StreamStateHandle>> stored = new ArrayList<>(tables.size());
     for (Blob blob : tables) {
-      stored.add(
-          CompletableFuture.supplyAsync(
-              () -> {
-                try {
-                  return write(List.of(blob));
-                } catch (IOException e) {
-                  throw new CompletionException(e);
-                }
-              },
-              target.executor()));
+      stored.add(write(CheckpointFiles.Purpose.MATERIALIZATION, List.of(blob)));
     }
-    IOException failure = null;
     for (int i = 0; i < tables.size(); i++) {
-      try {
-        StreamStateHandle handle = stored.get(i).join();
-        written.add(handle);
-        placed(List.of(tables.get(i)), handle);
-      } catch (CompletionException e) {
-        failure = new IOException("cannot store a table file: " + e.getCause(), e.getCause());
-      }
-    }
-    if (failure != null) {
-      throw failure;
+      placed(List.of(tables.get(i)), await(stored.get(i)));
     }
   }
 
   /** One file for all of them. */
   private void writeLogs(List<Blob> logs) throws IOException {
     if (!logs.isEmpty()) {
-      StreamStateHandle handle = write(logs);
-      written.add(handle);
-      placed(logs, handle);
+      placed(logs, await(write(CheckpointFiles.Purpose.LOG, logs)));
     }
   }
 
@@ -205,21 +217,27 @@ final class Transfer {
     newBytes += offset;
   }
 
-  private StreamStateHandle write(List<Blob> blobs) throws IOException {
-    return StreamWriter.write(
-        () -> target.streams().createCheckpointStateOutputStream(target.scope()),
-        target.registry(),
-        out -> {
-          for (Blob blob : blobs) {
-            try (InputStream in = store.open(blob)) {
-              long count = in.transferTo(out);
-              if (count != blob.sizeBytes) {
-                throw new IOException(
-                    "blob '" + blob.name + "' has " + count + " bytes, expected " + blob.sizeBytes);
-              }
-            }
-          }
-        });
+  private CompletableFuture<StreamStateHandle> write(
+      CheckpointFiles.Purpose purpose, List<Blob> blobs) {
+    CompletableFuture<StreamStateHandle> stored =
+        target
+            .files()
+            .store(
+                new CheckpointFiles.File(
+                    blobs.get(0).name.toString(),
+                    purpose,
+                    blobs.stream().mapToLong(blob -> blob.sizeBytes).sum(),
+                    () -> target.streams().createCheckpointStateOutputStream(target.scope()),
+                    out -> writeAll(blobs, out)),
+                target.registry());
+    written.add(stored);
+    return stored;
+  }
+
+  private void writeAll(List<Blob> blobs, OutputStream out) throws IOException {
+    for (Blob blob : blobs) {
+      store.writeTo(blob, out);
+    }
   }
 
   private Result result() {

@@ -22,6 +22,8 @@ enum Backends {
     Configuration configuration = new Configuration();
     configuration.set(AlluviumOptions.TABLE, table);
     configuration.set(AlluviumOptions.CHANGELOG_ENABLED, changelog);
+    // A test of a storage that fails need not wait.
+    configuration.setString("dstl.dfs.upload.next-attempt-delay", "1 ms");
     return configuration;
   }
 

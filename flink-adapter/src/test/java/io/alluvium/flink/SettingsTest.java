@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.alluvium.StateBackend;
 import io.alluvium.config.Configuration;
+import io.alluvium.spi.RetryPolicy;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -60,6 +61,23 @@ final class SettingsTest {
     assertThat(settings.onHeap()).isTrue();
     assertThat(settings.changelogEnabled()).isFalse();
     Configuration unused = Configuration.of(settings.core(), StateBackend.options());
+  }
+
+  /** Flink 2 has new names for the options of its own log, and reads the old ones as well. */
+  @Test
+  void optionsOfTheLog_haveFlinksNewNamesToo() {
+    Settings settings =
+        of(
+            Map.of(
+                "state.changelog.dstl.dfs.upload.retry-policy", "fixed",
+                "dstl.dfs.upload.max-attempts", "5",
+                "state.changelog.dstl.dfs.upload.max-attempts", "7",
+                "state.changelog.dstl.dfs.upload.next-attempt-delay", "20 ms",
+                "dstl.dfs.upload.timeout", "3 s"));
+    assertThat(RetryPolicy.of(Configuration.of(settings.core(), StateBackend.options())))
+        .isEqualTo(
+            new RetryPolicy(
+                RetryPolicy.Kind.FIXED, 5, Duration.ofMillis(20), Duration.ofSeconds(3)));
   }
 
   @Test

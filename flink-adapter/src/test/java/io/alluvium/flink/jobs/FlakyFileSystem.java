@@ -29,6 +29,9 @@ public final class FlakyFileSystem extends LocalFileSystem {
   @GuardedBy("LOCK")
   private static int failures;
 
+  /** How long writing a file takes. */
+  private static volatile long millisPerFile;
+
   /** Found by Flink. */
   public static final class Factory implements FileSystemFactory {
     @Override
@@ -57,6 +60,11 @@ public final class FlakyFileSystem extends LocalFileSystem {
       failuresPerHundred = perHundred;
       failures = 0;
     }
+  }
+
+  /** From now on writing a file takes so long. */
+  static void slow(long millis) {
+    millisPerFile = millis;
   }
 
   /** Files that could not be written since. */
@@ -111,6 +119,11 @@ public final class FlakyFileSystem extends LocalFileSystem {
 
     @Override
     public void close() throws IOException {
+      try {
+        Thread.sleep(millisPerFile);
+      } catch (InterruptedException e) {
+        throw new IOException("flaky: interrupted " + path, e);
+      }
       if (moment == Moment.AFTER_CLOSE) {
         super.close();
       }

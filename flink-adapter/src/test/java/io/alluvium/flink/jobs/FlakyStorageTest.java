@@ -25,7 +25,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  */
 final class FlakyStorageTest {
 
-  private static final int FAILURES_PER_HUNDRED = 25;
+  private static final int FAILURES_PER_HUNDRED = 40;
   private static final int FAILURES = 30;
   private static final long PERMITS_PER_TURN = 5;
   private static final long TURN_MILLIS = 5;
@@ -47,7 +47,7 @@ final class FlakyStorageTest {
     try (Cluster cluster = new Cluster(new Configuration())) {
       JobID first =
           cluster.submit(
-              JobsTest.graph(Job.TIMERS, traffic, configuration, 2, name),
+              RescaledJob.graph(Job.TIMERS, traffic, configuration, 2, name),
               SavepointRestoreSettings.none());
       suffer(cluster, first, run, random);
       String checkpoint = cluster.cancel(first);
@@ -55,7 +55,7 @@ final class FlakyStorageTest {
       run.beginPhase();
       JobID second =
           cluster.submit(
-              JobsTest.graph(Job.TIMERS, traffic, configuration, 3, name),
+              RescaledJob.graph(Job.TIMERS, traffic, configuration, 3, name),
               SavepointRestoreSettings.forPath(checkpoint, false, RecoveryClaimMode.CLAIM));
       suffer(cluster, second, run, random);
       run.release(Long.MAX_VALUE / 2);
@@ -68,7 +68,7 @@ final class FlakyStorageTest {
   }
 
   private Configuration configuration(Random random) {
-    Configuration configuration = Scenario.configuration(random, directory);
+    Configuration configuration = Scenario.configuration(random, directory.toUri().toString());
     configuration.set(AlluviumOptions.CHANGELOG_ENABLED, true);
     configuration.set(AlluviumOptions.MATERIALIZE_INTERVAL, Duration.ofMillis(100));
     configuration.set(
@@ -76,6 +76,7 @@ final class FlakyStorageTest {
     configuration.set(CheckpointingOptions.FS_SMALL_FILE_THRESHOLD, MemorySize.ZERO);
     configuration.set(CheckpointingOptions.TOLERABLE_FAILURE_NUMBER, Integer.MAX_VALUE);
     configuration.set(CheckpointingOptions.ENABLE_UNALIGNED, false);
+    configuration.setString("dstl.dfs.upload.next-attempt-delay", "5 ms");
     // A task that failed would end the job.
     configuration.set(RestartStrategyOptions.RESTART_STRATEGY, "none");
     return configuration;

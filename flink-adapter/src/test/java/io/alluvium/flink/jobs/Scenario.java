@@ -2,7 +2,6 @@ package io.alluvium.flink.jobs;
 
 import io.alluvium.flink.AlluviumOptions;
 import io.alluvium.flink.AlluviumStateBackendFactory;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Random;
 import org.apache.flink.configuration.CheckpointingOptions;
@@ -21,7 +20,12 @@ final class Scenario {
 
   private Scenario() {}
 
-  static Configuration configuration(Random random, Path checkpoints) {
+  /**
+   * Settings for a job.
+   *
+   * @param checkpoints URI of their directory
+   */
+  static Configuration configuration(Random random, String checkpoints) {
     Configuration configuration = new Configuration();
     configuration.set(
         StateBackendOptions.STATE_BACKEND, AlluviumStateBackendFactory.class.getName());
@@ -29,7 +33,7 @@ final class Scenario {
     configuration.set(AlluviumOptions.CHANGELOG_ENABLED, random.nextInt(5) != 0);
     configuration.set(
         AlluviumOptions.MATERIALIZE_INTERVAL, Duration.ofMillis(50 + random.nextInt(500)));
-    configuration.set(CheckpointingOptions.CHECKPOINTS_DIRECTORY, checkpoints.toUri().toString());
+    configuration.set(CheckpointingOptions.CHECKPOINTS_DIRECTORY, checkpoints);
     configuration.set(
         CheckpointingOptions.EXTERNALIZED_CHECKPOINT_RETENTION,
         ExternalizedCheckpointRetention.RETAIN_ON_CANCELLATION);

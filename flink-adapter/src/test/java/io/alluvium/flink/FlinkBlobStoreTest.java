@@ -1,0 +1,105 @@
+package io.alluvium.flink;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.alluvium.spi.BlobName;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.flink.runtime.state.StreamStateHandle;
+import org.apache.flink.runtime.state.memory.ByteStreamStateHandle;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class FlinkBlobStoreTest {
+
+  /** Too large to be kept in memory. */
+  private final byte[] content = new byte[1 << 20];
+
+  private final BlobName name = new Names(new Random(1)).next(BlobName.Kind.LOG);
+  private FlinkBlobStore store;
+
+  @TempDir private Path directory;
+
+  @BeforeEach
+  void open() {
+    new Random(2).nextBytes(content);
+    store = new FlinkBlobStore(directory, FlinkBlobStore.Copies.DROPPED, Runnable::run);
+  }
+
+  private void put() {
+    store.put(name.toString(), List.of(ByteBuffer.wrap(content)));
+  }
+
+  /** Reads half of a blob, waits, and reads the rest. */
+  private final class SlowUploads implements EarlyUploads {
+    private final CountDownLatch halfWay = new CountDownLatch(1);
+    private final CountDownLatch goOn = new CountDownLatch(1);
+    private final AtomicInteger stores = new AtomicInteger();
+
+    @Override
+    public boolean wants(Blob blob) {
+      return true;
+    }
+
+    @Override
+    public StreamStateHandle store(FlinkBlobStore from, Blob blob) {
+      stores.incrementAndGet();
+      ByteArrayOutputStream read = new ByteArrayOutputStream();
+      try (InputStream in = from.open(blob)) {
+        read.write(in.readNBytes(content.length / 2));
+        halfWay.countDown();
+        assertThat(goOn.await(1, TimeUnit.MINUTES)).isTrue();
+        read.write(in.readAllBytes());
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      } catch (InterruptedException e) {
+        throw new AssertionError(e);
+      }
+      return new ByteStreamStateHandle("early", read.toByteArray());
+    }
+  }
+
+  /** As the log does it when the early upload is slow. */
+  @Test
+  void put_again_whileTheFirstIsStoredEarly_leavesItAlone() throws Exception {
+    SlowUploads uploads = new SlowUploads();
+    store.setEarlyUploads(uploads);
+    CompletableFuture<Void> first = CompletableFuture.runAsync(this::put);
+    assertThat(uploads.halfWay.await(1, TimeUnit.MINUTES)).isTrue();
+    Blob blob = store.blob(name);
+    CompletableFuture.runAsync(this::put).get(1, TimeUnit.MINUTES);
+    assertThat(store.blob(name)).isSameAs(blob);
+    uploads.goOn.countDown();
+    first.get(1, TimeUnit.MINUTES);
+    assertThat(uploads.stores).hasValue(1);
+    StreamStateHandle early = store.takeEarly(blob);
+    assertThat(early).isNotNull();
+    assertThat(early.asBytesIfInMemory()).hasValue(content);
+  }
+
+  @Test
+  void writeTo_copyThatIsTooShort_fails() throws Exception {
+    put();
+    Path copy = directory.resolve(FlinkBlobStore.localName(name));
+    ByteArrayOutputStream written = new ByteArrayOutputStream();
+    store.writeTo(store.blob(name), written);
+    assertThat(written.toByteArray()).isEqualTo(content);
+    Path unused = Files.write(copy, new byte[10]);
+    assertThatThrownBy(() -> store.writeTo(store.blob(name), new ByteArrayOutputStream()))
+        .isInstanceOf(IOException.class)
+        .hasMessageContaining("has 10 bytes, expected " + content.length);
+  }
+}
