@@ -28,7 +28,7 @@ import org.apache.flink.util.FileUtils;
 
 /**
  * One job in a MiniCluster on each backend in turn, again and again: throughput, processor time,
- * checkpoints, restore, exactness. Confined to one thread.
+ * allocation, checkpoints, restore, exactness. Confined to one thread.
  *
  * <p>Each run has two parts. The first takes nine tenths of the records at full speed, with
  * checkpoints all the while, and is cancelled. The second restores the newest checkpoint and goes
@@ -144,12 +144,14 @@ final class FlinkEvaluation {
         long records = plan.records * 9 / 10;
         Quota.LEFT.set(records);
         JobID first = cluster.submit(graph(), SavepointRestoreSettings.none());
-        awaitUpdates(cluster, first, 1);
+        awaitUpdates(cluster, first, 1, () -> {});
         long startNanos = System.nanoTime();
         long startCpuNanos = cpuNanos();
-        awaitUpdates(cluster, first, records * plan.workload.updatesPerRecord());
+        Allocations allocations = Allocations.begin();
+        awaitUpdates(cluster, first, records * plan.workload.updatesPerRecord(), allocations::look);
         double seconds = (System.nanoTime() - startNanos) / 1e9;
         double cpuMicros = (cpuNanos() - startCpuNanos) / 1e3;
+        double allocatedBytes = allocations.bytes();
         cluster.awaitCheckpoint(first);
         String checkpoint = cluster.cancel(first);
         Cluster.Checkpoints checkpoints = cluster.checkpoints(first);
@@ -160,6 +162,7 @@ final class FlinkEvaluation {
         return new Measured(
             records / seconds,
             cpuMicros / records,
+            allocatedBytes / records,
             checkpoints.millis(),
             checkpoints.bytes(),
             cluster.restoreMillis(second),
@@ -181,9 +184,11 @@ final class FlinkEvaluation {
       return env.getStreamGraph();
     }
 
-    private static void awaitUpdates(Cluster cluster, JobID job, long count) throws Exception {
+    private static void awaitUpdates(Cluster cluster, JobID job, long count, Runnable meanwhile)
+        throws Exception {
       while (Workload.UPDATES.sum() < count) {
         cluster.checkRunning(job);
+        meanwhile.run();
         Thread.sleep(POLL_MILLIS);
       }
     }

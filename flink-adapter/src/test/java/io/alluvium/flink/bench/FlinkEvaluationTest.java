@@ -29,6 +29,8 @@ final class FlinkEvaluationTest {
               assertThat(run.exact()).isTrue();
               assertThat(run.checkpointMillis()).isNotEmpty();
               assertThat(run.restoreMillis()).isNotNegative();
+              // A record is an object at least, and no more than a few of its own size.
+              assertThat(run.allocatedBytesPerRecord()).isBetween(24.0, 200_000.0);
             });
     assertThat(printed.toString(StandardCharsets.UTF_8)).doesNotContain("WRONG");
   }

@@ -7,6 +7,7 @@ import java.util.Locale;
 /**
  * One run of one contender. Immutable.
  *
+ * @param allocatedBytesPerRecord by all threads of the process, in the JVM's heap
  * @param checkpointMillis durations of the completed checkpoints of the first part, sorted
  * @param checkpointBytes stored by these checkpoints together
  * @param restoreMillis from deploying to running, of the slowest task
@@ -14,6 +15,7 @@ import java.util.Locale;
 record Measured(
     double recordsPerSecond,
     double cpuMicrosPerRecord,
+    double allocatedBytesPerRecord,
     long[] checkpointMillis,
     long checkpointBytes,
     long restoreMillis,
@@ -22,10 +24,11 @@ record Measured(
   static final String HEADER =
       String.format(
           Locale.ROOT,
-          "%-28s %11s %9s %6s %6s %6s %7s %6s %10s %9s %s",
+          "%-28s %11s %9s %8s %6s %6s %6s %7s %6s %10s %9s %s",
           "backend",
           "records/s",
           "us CPU/r",
+          "B all./r",
           "ckpts",
           "P50 ms",
           "P99 ms",
@@ -46,10 +49,11 @@ record Measured(
     int count = checkpointMillis.length;
     return String.format(
         Locale.ROOT,
-        "%-28s %11.0f %9.2f %6d %6d %6d %7d %6d %10.1f %6d ms %s",
+        "%-28s %11.0f %9.2f %8.0f %6d %6d %6d %7d %6d %10.1f %6d ms %s",
         title,
         recordsPerSecond,
         cpuMicrosPerRecord,
+        allocatedBytesPerRecord,
         count,
         percentile(0.5),
         percentile(0.99),
@@ -65,6 +69,7 @@ record Measured(
     return new Measured(
         median(runs.stream().mapToDouble(Measured::recordsPerSecond).toArray()),
         median(runs.stream().mapToDouble(Measured::cpuMicrosPerRecord).toArray()),
+        median(runs.stream().mapToDouble(Measured::allocatedBytesPerRecord).toArray()),
         runs.stream().flatMapToLong(run -> Arrays.stream(run.checkpointMillis)).sorted().toArray(),
         runs.stream().mapToLong(Measured::checkpointBytes).sum(),
         (long) median(runs.stream().mapToDouble(Measured::restoreMillis).toArray()),
