@@ -2,6 +2,7 @@ package io.alluvium.flink;
 
 import io.alluvium.StateBackendException;
 import io.alluvium.spi.BlobName;
+import io.alluvium.spi.Execution;
 import java.io.IOException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.flink.core.fs.CloseableRegistry;
@@ -22,6 +23,7 @@ final class TaskOwnedUploads implements EarlyUploads, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(TaskOwnedUploads.class);
 
   private final Environment environment;
+  private final Execution execution;
   private final StoreMetrics metrics;
   private final CloseableRegistry streams = new CloseableRegistry();
 
@@ -30,8 +32,9 @@ final class TaskOwnedUploads implements EarlyUploads, AutoCloseable {
 
   private final AtomicInteger awaitedTables = new AtomicInteger();
 
-  TaskOwnedUploads(Environment environment, StoreMetrics metrics) {
+  TaskOwnedUploads(Environment environment, Execution execution, StoreMetrics metrics) {
     this.environment = environment;
+    this.execution = execution;
     this.metrics = metrics;
   }
 
@@ -73,12 +76,12 @@ final class TaskOwnedUploads implements EarlyUploads, AutoCloseable {
     if (storage == null) {
       return null;
     }
-    long start = System.nanoTime();
+    long start = execution.nanoTime();
     try {
       StreamStateHandle handle =
           StreamWriter.write(
               storage::createTaskOwnedStateStream, streams, out -> store.writeTo(blob, out));
-      metrics.stored(purpose(blob), handle, (System.nanoTime() - start) / 1000);
+      metrics.stored(purpose(blob), handle, (execution.nanoTime() - start) / 1000);
       return handle;
     } catch (IOException e) {
       metrics.failed();

@@ -100,7 +100,17 @@ final class SnapshotKindsTest {
   private SnapshotResult<KeyedStateHandle> snapshot(
       TestKeyedBackend<Integer> backend, long id, SnapshotType type, String place, int inlineBytes)
       throws Exception {
-    Path exclusive = Files.createDirectories(directory.resolve(place));
+    return snapshot(
+        backend, id, type, Files.createDirectories(directory.resolve(place)), inlineBytes);
+  }
+
+  private SnapshotResult<KeyedStateHandle> snapshot(
+      TestKeyedBackend<Integer> backend,
+      long id,
+      SnapshotType type,
+      Path exclusive,
+      int inlineBytes)
+      throws Exception {
     Path shared = Files.createDirectories(directory.resolve("shared"));
     RunnableFuture<SnapshotResult<KeyedStateHandle>> future =
         backend
@@ -124,6 +134,26 @@ final class SnapshotKindsTest {
     KeyedStateHandle handle = result.getJobManagerOwnedSnapshot();
     assertThat(handle).isInstanceOf(IncrementalRemoteKeyedStateHandle.class);
     return (IncrementalRemoteKeyedStateHandle) handle;
+  }
+
+  /** The log is stored, and what describes it is not. */
+  @ParameterizedTest
+  @EnumSource(Backends.class)
+  void checkpoint_thatCannotBeDescribed_leavesNoFiles(Backends kind) throws Exception {
+    Path shared = Files.createDirectories(directory.resolve("shared"));
+    Path noDirectory = Files.createFile(directory.resolve("file"));
+    IncrementalRemoteKeyedStateHandle checkpoint;
+    try (TestKeyedBackend<Integer> backend = open(kind, List.of())) {
+      fill(backend, 100);
+      assertThatThrownBy(() -> snapshot(backend, 1, CheckpointType.CHECKPOINT, noDirectory, 0))
+          .hasStackTraceContaining("cannot store 'the description of a checkpoint'");
+      assertThat(files(shared)).isZero();
+      checkpoint = remote(snapshot(backend, 2, CheckpointType.CHECKPOINT, "checkpoint"));
+      assertThat(files(shared)).isPositive();
+    }
+    try (TestKeyedBackend<Integer> backend = open(kind, List.of(checkpoint))) {
+      check(backend, 100);
+    }
   }
 
   private static long files(Path place) throws IOException {

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.api.common.JobStatus;
@@ -13,6 +14,7 @@ import org.apache.flink.configuration.RestOptions;
 import org.apache.flink.configuration.TaskManagerOptions;
 import org.apache.flink.core.execution.SavepointFormatType;
 import org.apache.flink.runtime.checkpoint.AbstractCheckpointStats;
+import org.apache.flink.runtime.checkpoint.CheckpointException;
 import org.apache.flink.runtime.checkpoint.CheckpointStatsHistory;
 import org.apache.flink.runtime.checkpoint.CheckpointStatsStatus;
 import org.apache.flink.runtime.checkpoint.CompletedCheckpointStats;
@@ -75,14 +77,33 @@ public final class Cluster implements AutoCloseable {
     return newest.getExternalPath();
   }
 
-  /** The savepoint with which a job stopped. */
+  /** The savepoint with which a job stopped; waits until its tasks are ready for one. */
   public String stop(JobID job, String directory, SavepointFormatType format) throws Exception {
-    String path =
-        cluster
-            .stopWithSavepoint(job, directory, false, format)
-            .get(TIMEOUT_SECONDS, TimeUnit.SECONDS);
+    String path = null;
+    while (path == null) {
+      try {
+        path =
+            cluster
+                .stopWithSavepoint(job, directory, false, format)
+                .get(TIMEOUT_SECONDS, TimeUnit.SECONDS);
+      } catch (ExecutionException e) {
+        if (!isNotReady(e)) {
+          throw e;
+        }
+        // A planned failure is just being recovered from.
+        awaitCheckpoint(job);
+      }
+    }
     awaitFinished(job);
     return path;
+  }
+
+  private static boolean isNotReady(ExecutionException failure) {
+    return failure.getCause() instanceof CheckpointException declined
+        && switch (declined.getCheckpointFailureReason()) {
+          case CHECKPOINT_DECLINED_TASK_NOT_READY, NOT_ALL_REQUIRED_TASKS_RUNNING -> true;
+          default -> false;
+        };
   }
 
   /** Fails with the job's failure if it came to an end before its time. */
