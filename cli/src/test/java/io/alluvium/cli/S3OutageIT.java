@@ -56,7 +56,8 @@ final class S3OutageIT {
 
   @Test
   void outage_theSameProcessGoesOn_andItsResultsAreExact() throws Exception {
-    Process process = start("--rate", rate(20));
+    // There is input left when it is over and the longest pause of the uploads has passed.
+    Process process = start("--rate", rate((int) OUTAGE.toSeconds() + 20));
     try (BufferedReader output = process.inputReader(StandardCharsets.UTF_8)) {
       read(output, 3, CONFIRMED.asMatchPredicate());
       outage();

@@ -2,9 +2,11 @@ package io.alluvium.blobstore.s3;
 
 import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
+import java.io.IOException;
 import java.net.ConnectException;
 import java.net.NoRouteToHostException;
 import java.net.UnknownHostException;
+import java.nio.channels.ClosedChannelException;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.CancellationException;
@@ -251,6 +253,12 @@ final class S3Errors {
               + settings.endpointText()
               + "; check 's3.endpoint', the network, and that the server runs");
     }
+    if (isClosedConnection(failure)) {
+      return unavailable(
+          settings.endpointText()
+              + " closed the connection before it answered; the server, or a proxy before it, may be"
+              + " restarting");
+    }
     if (find(failure, SSLException.class).isPresent()) {
       return unavailable(
           "no secure connection to "
@@ -261,6 +269,16 @@ final class S3Errors {
               + " certificate");
     }
     return setUp(failure);
+  }
+
+  /** The SDK's own text goes on for four lines about proxies, dumps and the channel. */
+  private static boolean isClosedConnection(Throwable failure) {
+    String said =
+        find(failure, IOException.class).map(S3Errors::text).orElse("").toLowerCase(Locale.ROOT);
+    return find(failure, ClosedChannelException.class).isPresent()
+        || said.contains("connection was closed")
+        || said.contains("connection reset")
+        || said.contains("broken pipe");
   }
 
   private static Reason setUp(Throwable failure) {

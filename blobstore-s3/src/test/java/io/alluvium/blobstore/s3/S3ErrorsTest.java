@@ -11,6 +11,7 @@ import io.alluvium.spi.BlobStore;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.net.URI;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -96,6 +97,35 @@ class S3ErrorsTest {
     try (ServerSocket silent = new ServerSocket(0, 10, InetAddress.getLoopbackAddress());
         BlobStore store = store("http://127.0.0.1:" + silent.getLocalPort())) {
       expect(Kind.UNAVAILABLE, store, "did not answer in time", "s3.request.timeout");
+    }
+  }
+
+  /** As a server does that restarts. */
+  @Test
+  void put_connectionsAreReset_saysSoInASentence() throws IOException {
+    TestServer.setCredentials();
+    try (ServerSocket resetting = new ServerSocket(0, 10, InetAddress.getLoopbackAddress());
+        BlobStore store = store("http://127.0.0.1:" + resetting.getLocalPort())) {
+      Thread server = new Thread(() -> resetAll(resetting), "resetting");
+      server.setDaemon(true);
+      server.start();
+      expect(
+          Kind.UNAVAILABLE,
+          store,
+          "http://127.0.0.1:" + resetting.getLocalPort() + " closed the connection before it");
+    }
+  }
+
+  private static void resetAll(ServerSocket server) {
+    try {
+      while (true) {
+        try (Socket client = server.accept()) {
+          int unused = client.getInputStream().read();
+          client.setSoLinger(true, 0);
+        }
+      }
+    } catch (IOException e) {
+      // The test is over.
     }
   }
 
