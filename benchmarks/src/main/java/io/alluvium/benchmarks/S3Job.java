@@ -23,6 +23,9 @@ final class S3Job implements AutoCloseable {
   /** Nanoseconds until the log's tail was durable, of the checkpoints that counted. */
   final Histogram tail = new Histogram(3);
 
+  /** Nanoseconds that committing it took after that. */
+  final Histogram commit = new Histogram(3);
+
   /** Nanoseconds until the checkpoint was committed. */
   final Histogram whole = new Histogram(3);
 
@@ -57,18 +60,20 @@ final class S3Job implements AutoCloseable {
     long start = System.nanoTime();
     CheckpointHandle handle = keyed.checkpoint(++id).join();
     long durable = System.nanoTime();
-    CheckpointCatalog.Commit commit = backend.catalog().commit(id, List.of(handle), new byte[0]);
+    CheckpointCatalog.Commit stored = backend.catalog().commit(id, List.of(handle), new byte[0]);
     long committed = System.nanoTime();
     keyed.confirm(id);
     logBytes = metrics.count("changelog.upload.bytes") - before;
-    manifestBytes = commit.manifestBytes();
+    manifestBytes = stored.manifestBytes();
     tail.recordValue(durable - start);
+    commit.recordValue(committed - durable);
     whole.recordValue(committed - start);
   }
 
   /** Forgets what was measured so far. */
   void warm() {
     tail.reset();
+    commit.reset();
     whole.reset();
   }
 
