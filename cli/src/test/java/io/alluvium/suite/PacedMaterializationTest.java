@@ -18,10 +18,13 @@ import io.alluvium.testkit.sim.SimulatedProcess;
 import io.alluvium.testkit.sim.Simulation;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -40,34 +43,47 @@ final class PacedMaterializationTest {
 
   @Test
   void pacedUpload_holdsUpNeitherCheckpointsNorTheEnd() {
-    process.spawn("main", this::run);
+    process.spawn("main", this::roundsOfOne);
     simulation.run();
   }
 
-  private void run() {
+  private StateBackend open(String interval, String objective) {
     Map<String, String> settings = new HashMap<>();
     settings.put("state.checkpoints.dir", "memory:");
     settings.put("state.backend.type", "heap");
     settings.put("state.backend.rocksdb.localdir", directory.toString());
-    settings.put("state.backend.changelog.periodic-materialize.interval", "10s");
+    settings.put("state.backend.changelog.periodic-materialize.interval", interval);
     settings.put("alluvium.materialize.max-bandwidth", "1 kb");
-    settings.put("alluvium.restore.time-objective", "0");
+    settings.put("alluvium.restore.time-objective", objective);
     StateBackend backend =
         StateBackend.open(
             settings,
             new Components(
-                java.util.Optional.of(process.store(blobs, Network.RELIABLE)),
-                java.util.Optional.of(process.execution()),
+                Optional.of(process.store(blobs, Network.RELIABLE)),
+                Optional.of(process.execution()),
                 new Random(1),
                 Metrics.NONE));
     backend.catalog().takeOver("job");
+    return backend;
+  }
+
+  private static void update(KeyedBackend<Integer> keyed, int extraBytes) {
+    int key = 0;
+    while (!keyed.keyGroups().contains(keyed.keyGroupOf(key))) {
+      key++;
+    }
+    keyed.setCurrentKey(key);
+    keyed
+        .state(StateDescriptor.value("v", Serializers.bytes()))
+        .update(new byte[VALUE_BYTES + extraBytes]);
+  }
+
+  private void roundsOfOne() {
+    StateBackend backend = open("10s", "0");
     KeyedBackend<Integer> keyed =
         backend.keyed(Serializers.int32(), GROUPS, new KeyGroupRange(0, GROUPS));
     for (int round = 1; round <= 3; round++) {
-      keyed.setCurrentKey(1);
-      keyed
-          .state(StateDescriptor.value("v", Serializers.bytes()))
-          .update(new byte[VALUE_BYTES + round]);
+      update(keyed, round);
       double start = now();
       CheckpointHandle handle = process.execution().await(keyed.checkpoint(round));
       backend.catalog().commit(round, List.of(handle), new byte[0]);
@@ -79,10 +95,53 @@ final class PacedMaterializationTest {
       }
     }
     // The first went at once; the second waits for about an hour.
-    assertThat(blobs.content().keySet()).filteredOn(name -> name.endsWith(".table")).hasSize(1);
+    assertThat(tables()).isEqualTo(1);
     double start = now();
     backend.close();
     assertThat(now() - start).isLessThan(1);
+  }
+
+  /** There is one thread for materializations. */
+  @Test
+  void close_whileAnUploadIsQueuedBehindAnothersPacedOne_doesNotWaitForIt() {
+    process.spawn("main", this::closeTheQueued);
+    simulation.run();
+  }
+
+  private void closeTheQueued() {
+    // Each checkpoint asks for a materialization.
+    StateBackend backend = open("10h", "1us");
+    List<KeyedBackend<Integer>> all = new ArrayList<>();
+    for (int group = 0; group < 3; group++) {
+      all.add(backend.keyed(Serializers.int32(), GROUPS, new KeyGroupRange(group, group + 1)));
+    }
+    materialize(all.subList(0, 1));
+    assertThat(tables()).as("the first goes at once").isEqualTo(1);
+    materialize(all.subList(1, 3));
+    assertThat(tables()).as("one is paced, the other waits for its turn").isEqualTo(1);
+    double start = now();
+    all.get(2).close();
+    assertThat(now() - start).isLessThan(1);
+    all.get(1).close();
+    process.execution().sleep(Duration.ofDays(1));
+    assertThat(tables()).as("nothing appears after the end").isEqualTo(1);
+    backend.close();
+  }
+
+  private void materialize(List<KeyedBackend<Integer>> some) {
+    List<CompletableFuture<CheckpointHandle>> handles = new ArrayList<>();
+    for (KeyedBackend<Integer> keyed : some) {
+      update(keyed, 0);
+      handles.add(keyed.checkpoint(1));
+    }
+    handles.forEach(process.execution()::await);
+    // The task's part of a cut on the heap.
+    some.forEach(KeyedBackend::idle);
+    process.execution().sleep(Duration.ofSeconds(1));
+  }
+
+  private long tables() {
+    return blobs.content().keySet().stream().filter(name -> name.endsWith(".table")).count();
   }
 
   private double now() {

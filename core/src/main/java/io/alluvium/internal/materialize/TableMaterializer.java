@@ -94,6 +94,12 @@ public final class TableMaterializer implements AutoCloseable {
   /** The end of what is stored, or queued to be, so far; completes in any case. */
   private CompletableFuture<?> lastStored = CompletableFuture.completedFuture(null);
 
+  /** The end of the last store of a run that has begun. */
+  private CompletableFuture<?> lastBegun = CompletableFuture.completedFuture(null);
+
+  /** The end of the last store that somebody waits for. */
+  private CompletableFuture<?> lastUrgent = CompletableFuture.completedFuture(null);
+
   public TableMaterializer(
       Target target,
       Policy policy,
@@ -188,8 +194,20 @@ public final class TableMaterializer implements AutoCloseable {
     return stored;
   }
 
-  /** Returns whether the attempt is durable now. */
   private boolean store(Bases.Attempt attempt, TableCut cut) {
+    CompletableFuture<Boolean> end = new CompletableFuture<>();
+    synchronized (this) {
+      lastBegun = end;
+    }
+    try {
+      return storeNow(attempt, cut);
+    } finally {
+      end.complete(true);
+    }
+  }
+
+  /** Returns whether the attempt is durable now. */
+  private boolean storeNow(Bases.Attempt attempt, TableCut cut) {
     long start = execution.nanoTime();
     try {
       TableUploader.Upload upload = target.uploader().upload(cut, target.share()::begin);
@@ -259,7 +277,8 @@ public final class TableMaterializer implements AutoCloseable {
         metrics.alarm(1);
       }
       LOG.warn(
-          "{}: materialization failed, {} in a row; the changelog keeps all changes and it is tried again: {}",
+          "{}: materialization failed, {} in a row; the changelog keeps all changes and it is tried"
+              + " again: {}",
           target.name(),
           consecutiveFailures,
           failure.getMessage());
@@ -331,7 +350,11 @@ public final class TableMaterializer implements AutoCloseable {
     }
     // Somebody waits for it, and it may stand behind an upload that takes its time.
     target.share().beginUrgent();
-    return inOrder(() -> storeUrgently(store, cut));
+    synchronized (this) {
+      CompletableFuture<Bases.Base> stored = inOrder(() -> storeUrgently(store, cut));
+      lastUrgent = stored;
+      return stored;
+    }
   }
 
   private Bases.Base storeUrgently(Function<TableCut, Bases.Base> store, TableCut cut) {
@@ -379,14 +402,16 @@ public final class TableMaterializer implements AutoCloseable {
   @Override
   public void close() {
     CompletableFuture<?> last;
+    // First, so that a run which is only queued, perhaps behind a paced upload of another backend,
+    // stores nothing when its turn comes, and need not be waited for.
+    target.uploader().stop();
     synchronized (this) {
       closed = true;
       if (next != null) {
         next.cancel();
       }
-      last = lastStored;
+      last = CompletableFuture.allOf(lastBegun, lastUrgent);
     }
-    target.uploader().stop();
     target.share().close();
     Object unused = execution.await(last.handle((done, failure) -> true));
   }
