@@ -48,6 +48,10 @@ final class PacedMaterializationTest {
   }
 
   private StateBackend open(String interval, String objective) {
+    return open(interval, objective, blobs, 1);
+  }
+
+  private StateBackend open(String interval, String objective, MapBlobStore into, long seed) {
     Map<String, String> settings = new HashMap<>();
     settings.put("state.checkpoints.dir", "memory:");
     settings.put("state.backend.type", "heap");
@@ -55,13 +59,15 @@ final class PacedMaterializationTest {
     settings.put("state.backend.changelog.periodic-materialize.interval", interval);
     settings.put("alluvium.materialize.max-bandwidth", "1 kb");
     settings.put("alluvium.restore.time-objective", objective);
+    settings.put("state.backend.changelog.enabled", objective.isEmpty() ? "false" : "true");
+    settings.values().removeIf(String::isEmpty);
     StateBackend backend =
         StateBackend.open(
             settings,
             new Components(
-                Optional.of(process.store(blobs, Network.RELIABLE)),
+                Optional.of(process.store(into, Network.RELIABLE)),
                 Optional.of(process.execution()),
-                new Random(1),
+                new Random(seed),
                 Metrics.NONE));
     backend.catalog().takeOver("job");
     return backend;
@@ -126,6 +132,33 @@ final class PacedMaterializationTest {
     process.execution().sleep(Duration.ofDays(1));
     assertThat(tables()).as("nothing appears after the end").isEqualTo(1);
     backend.close();
+  }
+
+  /** As in a TaskManager, where each task has a backend of its own on the threads of all. */
+  @Test
+  void uploadThatSomebodyWaitsFor_isNotHeldUpByThePacedOneOfAnotherBackend() {
+    process.spawn("main", this::urgentBehindPaced);
+    simulation.run();
+  }
+
+  private void urgentBehindPaced() {
+    StateBackend paced = open("10h", "1us");
+    List<KeyedBackend<Integer>> all = new ArrayList<>();
+    for (int group = 0; group < 2; group++) {
+      all.add(paced.keyed(Serializers.int32(), GROUPS, new KeyGroupRange(group, group + 1)));
+    }
+    materialize(all.subList(0, 1));
+    materialize(all.subList(1, 2));
+    assertThat(tables()).as("one is paced").isEqualTo(1);
+    StateBackend other = open("10h", "", new MapBlobStore(), 2);
+    KeyedBackend<Integer> withoutLog =
+        other.keyed(Serializers.int32(), GROUPS, new KeyGroupRange(0, GROUPS));
+    update(withoutLog, 0);
+    double start = now();
+    CheckpointHandle unused = process.execution().await(withoutLog.checkpoint(1));
+    assertThat(now() - start).isLessThan(1);
+    other.close();
+    paced.close();
   }
 
   private void materialize(List<KeyedBackend<Integer>> some) {

@@ -76,7 +76,7 @@ final class ProcessParts implements AutoCloseable {
       // Its threads stop before what they work on is closed.
       execution = components.execution().orElseGet(this::threads);
       store = guarded(stores);
-      pacer = new UploadPacer(execution, pacing());
+      pacer = UploadPacer.of(execution, pacing());
       catalog = host.isPresent() ? Optional.empty() : Optional.of(openCatalog());
       log =
           providers

@@ -3,19 +3,24 @@ package io.alluvium.internal.materialize;
 import io.alluvium.StateBackendException;
 import io.alluvium.spi.Execution;
 import io.alluvium.spi.Pace;
+import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.WeakHashMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Spreads what the materializations of a process store over most of their interval, instead of one
- * burst for each. Thread-safe; guarded by {@code this}, which is not held while anybody waits.
+ * Spreads what the materializations on the same threads store over most of their interval, instead
+ * of one burst for each. Thread-safe; guarded by {@code this}, which is not held while anybody
+ * waits.
  */
 public final class UploadPacer {
 
@@ -173,6 +178,10 @@ public final class UploadPacer {
     }
   }
 
+  /** Of the executions in use; who uses a pacer holds it, and it its execution. */
+  private static final Map<Execution, Map<Settings, WeakReference<UploadPacer>>> SHARED =
+      new WeakHashMap<>();
+
   private final Execution execution;
   private final Settings settings;
   private final Set<Share> shares = new LinkedHashSet<>();
@@ -185,6 +194,25 @@ public final class UploadPacer {
     this.execution = execution;
     this.settings = settings;
     this.debtAtNanos = execution.nanoTime();
+  }
+
+  /**
+   * The one of all process backends that run on the same threads, as those in one TaskManager do:
+   * an upload that waits for its pace keeps a thread, and so it must know of everybody who may wait
+   * behind it.
+   */
+  public static UploadPacer of(Execution execution, Settings settings) {
+    synchronized (SHARED) {
+      Map<Settings, WeakReference<UploadPacer>> known =
+          SHARED.computeIfAbsent(execution, unused -> new HashMap<>());
+      WeakReference<UploadPacer> reference = known.get(settings);
+      UploadPacer pacer = reference == null ? null : reference.get();
+      if (pacer == null) {
+        pacer = new UploadPacer(execution, settings);
+        known.put(settings, new WeakReference<>(pacer));
+      }
+      return pacer;
+    }
   }
 
   /** The part of a new backend. */
