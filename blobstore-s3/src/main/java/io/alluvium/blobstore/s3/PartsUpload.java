@@ -59,7 +59,7 @@ final class PartsUpload {
             .uploadId();
     try {
       complete(id, sendParts(id, pace));
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       abort(id, e);
       throw e;
     }
@@ -113,7 +113,8 @@ final class PartsUpload {
       cancel(parts);
       throw StateBackendException.of(
           Kind.INVALID, "cannot " + doing() + ": local file '" + file + "' is not readable", e);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
+      // Parts are what memory runs out for.
       cancel(parts);
       throw e;
     }
@@ -214,7 +215,7 @@ final class PartsUpload {
     }
   }
 
-  private void abort(String id, RuntimeException failure) {
+  private void abort(String id, Throwable failure) {
     boolean interrupted = Thread.interrupted();
     try {
       var unused =

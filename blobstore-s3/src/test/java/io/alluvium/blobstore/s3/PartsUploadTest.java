@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -83,6 +84,27 @@ class PartsUploadTest {
       assertThat(unfinished()).isEmpty();
     }
     try (BlobStore store = TestServer.open(uri, SMALL_PARTS)) {
+      assertThat(store.list("")).isEmpty();
+    }
+  }
+
+  @Test
+  void putFile_endsInAnError_leavesNoUpload() throws IOException {
+    Path file = Files.write(directory.resolve("big.sst"), new byte[11 * MB]);
+    AtomicInteger parts = new AtomicInteger();
+    try (BlobStore store = TestServer.open(uri, SMALL_PARTS)) {
+      assertThatThrownBy(
+              () ->
+                  store.putFile(
+                      "data/big.table",
+                      file,
+                      bytes -> {
+                        if (parts.incrementAndGet() == 3) {
+                          throw new OutOfMemoryError("test");
+                        }
+                      }))
+          .isInstanceOf(OutOfMemoryError.class);
+      assertThat(unfinished()).isEmpty();
       assertThat(store.list("")).isEmpty();
     }
   }

@@ -111,7 +111,8 @@ final class GarbageCollector {
     do {
       try {
         collect(isEverythingListed() ? Scope.KNOWN : Scope.LISTED);
-      } catch (RuntimeException e) {
+      } catch (RuntimeException | VirtualMachineError | LinkageError e) {
+        // Whatever it is, it must not leave a collection behind that never ends.
         failures.add(1);
         LOG.warn("Garbage was not collected, the next checkpoint tries again: {}", e.getMessage());
       }
@@ -154,16 +155,19 @@ final class GarbageCollector {
       }
       Boolean unused = execution.await(other);
     }
+    boolean done = false;
     try {
       do {
         collect(Scope.LISTED_AT_END);
       } while (!finish());
-    } catch (RuntimeException e) {
-      synchronized (lock) {
-        askedAgain = false;
+      done = true;
+    } finally {
+      if (!done) {
+        synchronized (lock) {
+          askedAgain = false;
+        }
+        boolean unused = finish();
       }
-      boolean unused = finish();
-      throw e;
     }
   }
 

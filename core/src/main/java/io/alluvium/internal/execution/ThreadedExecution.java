@@ -112,8 +112,9 @@ public final class ThreadedExecution implements Execution {
     return () -> {
       try {
         task.run();
-      } catch (RuntimeException e) {
+      } catch (RuntimeException | Error e) {
         LOG.error("a scheduled task failed", e);
+        throw e;
       }
     };
   }
@@ -150,7 +151,8 @@ public final class ThreadedExecution implements Execution {
       for (ExecutorService pool : List.of(uploads, hedges, downloads, materializations)) {
         if (!pool.awaitTermination(10, TimeUnit.SECONDS)) {
           LOG.warn(
-              "background threads did not stop within 10 seconds; they are daemons and end with the process");
+              "background threads did not stop within 10 seconds; they are daemons and end with the"
+                  + " process");
         }
       }
     } catch (InterruptedException e) {

@@ -91,8 +91,9 @@ final class HeapCut {
     if (start) {
       try {
         execution.materializations().execute(this::write);
-      } catch (RuntimeException e) {
-        fail(StateBackendException.unavailable("a cut of the heap table cannot be written", e));
+      } catch (RuntimeException | VirtualMachineError e) {
+        // Also a thread that cannot be started fails the cut, not the task.
+        abandon(StateBackendException.unavailable("a cut of the heap table cannot be written", e));
       }
     }
   }
@@ -127,7 +128,8 @@ final class HeapCut {
       abandon(
           StateBackendException.unavailable(
               "cannot write the table file of a cut to '" + directory + "': " + e.getMessage(), e));
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | VirtualMachineError | LinkageError e) {
+      // Whoever asked for the cut must hear of it, or waits for ever.
       abandon(e);
     }
   }
@@ -162,27 +164,35 @@ final class HeapCut {
     return Step.MORE;
   }
 
-  private void abandon(RuntimeException e) {
-    CellFileWriter open = writer;
+  /** Ends the cut; by whoever writes. */
+  private void abandon(Throwable failure) {
+    close(writer, failure);
+    fail(failure);
+  }
+
+  private static void close(@Nullable CellFileWriter open, Throwable failure) {
     if (open != null) {
       try {
         open.close();
       } catch (IOException suppressed) {
-        e.addSuppressed(suppressed);
+        failure.addSuppressed(suppressed);
       }
     }
-    fail(e);
   }
 
   /** Ends the cut; what was written is left to whoever asked for it. Any thread. */
-  void fail(RuntimeException e) {
+  void fail(Throwable failure) {
     List<Pinned> left;
+    CellFileWriter paused;
     synchronized (this) {
       left = new ArrayList<>(queue);
       queue.clear();
       allPinned = true;
+      paused = writing ? null : writer;
+      writing = true;
     }
     left.forEach(each -> each.cell.unpin());
-    done.completeExceptionally(e);
+    close(paused, failure);
+    done.completeExceptionally(failure);
   }
 }

@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -150,7 +151,14 @@ public final class TableMaterializer implements AutoCloseable {
       dueNanos = execution.nanoTime();
     }
     due.run();
-    execution.materializations().execute(this::run);
+    try {
+      execution.materializations().execute(this::run);
+    } catch (RejectedExecutionException e) {
+      failed(StateBackendException.of(Kind.CLOSED, "the process is closing", e));
+    } catch (VirtualMachineError e) {
+      // No memory for a thread: what asked for the run, a checkpoint perhaps, goes on.
+      failed(e);
+    }
   }
 
   private void run() {
@@ -265,25 +273,27 @@ public final class TableMaterializer implements AutoCloseable {
     target.bases().failed(attempt);
     target.uploader().giveUp();
     delete(directory);
-    synchronized (this) {
-      if (closed || isClosed(failure)) {
-        running = false;
-        target.share().end();
-        return;
-      }
-      consecutiveFailures++;
-      metrics.failed();
-      if (consecutiveFailures == policy.failuresAllowed()) {
-        metrics.alarm(1);
-      }
-      LOG.warn(
-          "{}: materialization failed, {} in a row; the changelog keeps all changes and it is tried"
-              + " again: {}",
-          target.name(),
-          consecutiveFailures,
-          failure.getMessage());
-      finished(backoff());
+    failed(failure);
+  }
+
+  private synchronized void failed(Throwable failure) {
+    if (closed || isClosed(failure)) {
+      running = false;
+      target.share().end();
+      return;
     }
+    consecutiveFailures++;
+    metrics.failed();
+    if (consecutiveFailures == policy.failuresAllowed()) {
+      metrics.alarm(1);
+    }
+    LOG.warn(
+        "{}: materialization failed, {} in a row; the changelog keeps all changes and it is tried"
+            + " again: {}",
+        target.name(),
+        consecutiveFailures,
+        failure.getMessage());
+    finished(backoff());
   }
 
   private static boolean isClosed(Throwable failure) {
@@ -373,7 +383,7 @@ public final class TableMaterializer implements AutoCloseable {
       target.uploader().retain(upload.files());
       metrics.completed(upload, execution.nanoTime() - start);
       return base;
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | VirtualMachineError | LinkageError e) {
       target.uploader().giveUp();
       metrics.failed();
       throw e;

@@ -72,15 +72,28 @@ final class Race<T> {
 
   /** Makes the first request and waits for what was begun; throws when all of it failed. */
   Outcome<T> run() {
-    End<T> first = attempt(firstGivenUp);
-    boolean twice;
-    synchronized (this) {
-      twice = second == Second.RUNNING;
-      if (!twice) {
-        second = Second.OFF;
+    End<T> first;
+    boolean ended = false;
+    try {
+      first = attempt(firstGivenUp);
+      ended = true;
+    } finally {
+      if (!ended && isTwice()) {
+        // An error, out of memory perhaps: the second must not go on with the caller's buffers.
+        secondGivenUp.complete(true);
+        End<T> unused = awaitSecond();
       }
     }
-    return twice ? decide(first) : new Outcome<>(value(first), Optional.empty(), Requests.ONE);
+    return isTwice() ? decide(first) : new Outcome<>(value(first), Optional.empty(), Requests.ONE);
+  }
+
+  /** Whether the second one was begun; if not, it will not be any more. */
+  private synchronized boolean isTwice() {
+    boolean twice = second == Second.RUNNING;
+    if (!twice) {
+      second = Second.OFF;
+    }
+    return twice;
   }
 
   private Outcome<T> decide(End<T> first) {

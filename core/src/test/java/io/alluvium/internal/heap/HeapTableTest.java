@@ -2,6 +2,7 @@ package io.alluvium.internal.heap;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import com.sun.management.ThreadMXBean;
 import io.alluvium.KeyGroupRange;
@@ -13,10 +14,14 @@ import io.alluvium.spi.TablePart;
 import io.alluvium.spi.TableScan;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
+import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
@@ -28,6 +33,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 final class HeapTableTest {
 
+  private static final Path OPEN_FILES = Path.of("/proc/self/fd");
   private static final KeyGroupRange ALL = new KeyGroupRange(0, 4);
 
   @TempDir Path directory;
@@ -285,6 +291,72 @@ final class HeapTableTest {
     assertThat(reopened(next.join())).isEqualTo(model.lines(new byte[0]));
     assertThatThrownBy(() -> table.cutNow(occupied.resolve("cut")))
         .isInstanceOf(StateBackendException.class);
+  }
+
+  /** A cut that never ended would be the last one, and the changelog would grow for ever. */
+  @Test
+  void cut_endsInAnError_failsAlone() {
+    fill(1_000);
+    Path broken =
+        (Path)
+            Proxy.newProxyInstance(
+                Path.class.getClassLoader(),
+                new Class<?>[] {Path.class},
+                (proxy, method, arguments) -> {
+                  throw new OutOfMemoryError("test");
+                });
+    CompletableFuture<TableCut> cut = table.cut(broken);
+    table.advance();
+    execution.runAll();
+    assertThatThrownBy(cut::join).hasCauseInstanceOf(OutOfMemoryError.class);
+    CompletableFuture<TableCut> next = table.cut(directory.resolve("next"));
+    table.advance();
+    execution.runAll();
+    assertThat(reopened(next.join())).isEqualTo(model.lines(new byte[0]));
+  }
+
+  @Test
+  void cut_noThreadCanBeStarted_failsAlone() {
+    fill(1_000);
+    execution.failure = new OutOfMemoryError("unable to create native thread");
+    CompletableFuture<TableCut> cut = table.cut(directory.resolve("cut"));
+    table.advance();
+    assertThatThrownBy(cut::join).hasCauseInstanceOf(StateBackendException.class);
+    execution.failure = null;
+    table.advance();
+    CompletableFuture<TableCut> next = table.cut(directory.resolve("next"));
+    table.advance();
+    execution.runAll();
+    assertThat(reopened(next.join())).isEqualTo(model.lines(new byte[0]));
+  }
+
+  @Test
+  void close_whileACutPauses_closesItsFile() throws IOException {
+    assumeThat(OPEN_FILES).as("where open files are told").isDirectory();
+    fill(300_000);
+    CompletableFuture<TableCut> cut = table.cut(directory.resolve("cut"));
+    table.advance();
+    execution.runAll();
+    assertThat(cut).isNotDone();
+    assertThat(openFilesOf(directory)).isNotEmpty();
+    table.close();
+    assertThat(cut).isCompletedExceptionally();
+    assertThat(openFilesOf(directory)).isEmpty();
+  }
+
+  private static List<String> openFilesOf(Path directory) throws IOException {
+    List<String> open = new ArrayList<>();
+    try (DirectoryStream<Path> links = Files.newDirectoryStream(OPEN_FILES)) {
+      for (Path link : links) {
+        try {
+          open.add(Files.readSymbolicLink(link).toString());
+        } catch (NoSuchFileException e) {
+          // That of the directory which is being read.
+        }
+      }
+    }
+    open.removeIf(file -> !file.startsWith(directory.toString()));
+    return open;
   }
 
   @Test

@@ -5,11 +5,15 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
 
 /** Background work that runs when a test says so, on the test's thread. */
 final class QueuedExecution implements Execution {
 
   final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
+
+  /** What comes of handing over background work, if anything goes wrong with that. */
+  @Nullable Error failure;
 
   void runAll() {
     for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
@@ -19,7 +23,12 @@ final class QueuedExecution implements Execution {
 
   @Override
   public Executor materializations() {
-    return tasks::add;
+    return task -> {
+      if (failure != null) {
+        throw failure;
+      }
+      tasks.add(task);
+    };
   }
 
   @Override

@@ -22,11 +22,17 @@ final class ModelTable implements Table {
   private final TreeMap<byte[], byte[]> rows = new TreeMap<>(ORDER);
   private boolean closed;
   private int applied;
+  private volatile Runnable beforeApply = () -> {};
   private String refusal = "";
 
   /** Entries applied in bulk. */
   synchronized int applied() {
     return applied;
+  }
+
+  /** Runs before each batch is applied, for as long as it likes. */
+  void beforeApply(Runnable action) {
+    beforeApply = action;
   }
 
   /** From now on nothing is applied in bulk. */
@@ -63,7 +69,12 @@ final class ModelTable implements Table {
 
   /** Checks what {@link SortedChanges} promises, and applies it. */
   @Override
-  public synchronized void apply(SortedChanges changes) {
+  public void apply(SortedChanges changes) {
+    beforeApply.run();
+    applyChecked(changes);
+  }
+
+  private synchronized void applyChecked(SortedChanges changes) {
     check(!closed, "a closed table must be left alone");
     if (!refusal.isEmpty()) {
       throw StateBackendException.of(StateBackendException.Kind.UNAVAILABLE, refusal);

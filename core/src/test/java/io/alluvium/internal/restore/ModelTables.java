@@ -27,6 +27,7 @@ final class ModelTables implements Tables {
 
   private final TreeMap<Integer, ModelTable> opened = new TreeMap<>();
   private String refusal = "";
+  private Runnable beforeApply = () -> {};
 
   /** The content of a file that holds some rows. */
   static byte[] file(ModelTable table) {
@@ -43,6 +44,11 @@ final class ModelTables implements Tables {
     refusal = reason;
   }
 
+  /** Runs before each batch of changes of tables opened from now on. */
+  synchronized void beforeApply(Runnable action) {
+    beforeApply = action;
+  }
+
   /** The tables opened so far, in order. */
   synchronized List<ModelTable> opened() {
     return List.copyOf(opened.values());
@@ -56,6 +62,7 @@ final class ModelTables implements Tables {
       Function<TablePart, TableScan> foreign) {
     ModelTable table = new ModelTable();
     table.refuse(refusal);
+    table.beforeApply(beforeApply);
     for (TablePart part : parts) {
       KeyGroupRange taken = part.keyGroups().intersect(keyGroups);
       if (part.format().equals(FORMAT)) {

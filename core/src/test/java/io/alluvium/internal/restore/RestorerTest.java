@@ -159,6 +159,27 @@ final class RestorerTest {
   }
 
   @Test
+  void restore_slowBatch_isNotOvertakenByTheNext() throws IOException {
+    AtomicInteger batches = new AtomicInteger();
+    tables.beforeApply(
+        () -> {
+          if (batches.getAndIncrement() == 0) {
+            sleep(200);
+          }
+        });
+    assertRestored(restore(handle(List.of(), blocks(50), 500)));
+    assertThat(batches.get()).isGreaterThan(4);
+  }
+
+  private static void sleep(long millis) {
+    try {
+      Thread.sleep(millis);
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  @Test
   void restore_largeFile_isFetchedInRanges() throws IOException {
     TableFile file = file("1.sst", 0, ROWS);
     assertRestored(restore(handle(List.of(file), List.of(), 0)));

@@ -1,0 +1,108 @@
+package io.alluvium.internal.materialize;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.alluvium.KeyGroupRange;
+import io.alluvium.spi.BlobNames;
+import io.alluvium.spi.BlobStore;
+import io.alluvium.spi.Execution;
+import io.alluvium.spi.Metrics;
+import io.alluvium.spi.Table;
+import io.alluvium.spi.TableCut;
+import java.lang.reflect.Proxy;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.function.Function;
+import org.junit.jupiter.api.Test;
+
+/** What goes beyond the whole backends of the simulations. */
+class TableMaterializerTest {
+
+  private final Deque<Runnable> scheduled = new ArrayDeque<>();
+  private final Deque<Runnable> background = new ArrayDeque<>();
+  private int threadsToRefuse;
+  private int cuts;
+
+  /** The task may be the one that asks, and a run that is never noticed to be over is the last. */
+  @Test
+  void runSoon_noThreadCanBeStarted_isAFailedRunThatIsTriedAgain() {
+    TableMaterializer materializer = materializer();
+    threadsToRefuse = 2;
+    materializer.runSoon();
+    assertThat(scheduled).hasSize(1);
+    scheduled.remove().run();
+    assertThat(scheduled).hasSize(1);
+    scheduled.remove().run();
+    background.remove().run();
+    assertThat(cuts).isEqualTo(1);
+  }
+
+  private TableMaterializer materializer() {
+    Execution execution =
+        stub(
+            Execution.class,
+            method ->
+                switch (method) {
+                  case "nanoTime" -> 0L;
+                  case "materializations" -> (Executor) this::execute;
+                  default -> throw new AssertionError(method);
+                });
+    Object neverDone = new CompletableFuture<TableCut>();
+    Table table =
+        stub(
+            Table.class,
+            method -> {
+              cuts++;
+              return neverDone;
+            });
+    return new TableMaterializer(
+        new TableMaterializer.Target(
+            "test",
+            table,
+            Path.of("unused"),
+            () -> 1,
+            0,
+            new Bases("test-1", new KeyGroupRange(0, 1), Optional.empty()),
+            new TableUploader(
+                stub(BlobStore.class, method -> method),
+                stub(BlobNames.class, method -> method),
+                TableUploader.Keeper.NONE,
+                List.of()),
+            new UploadPacer(execution, new UploadPacer.Settings(Duration.ZERO, 0)).share(),
+            () -> {}),
+        new TableMaterializer.Policy(Duration.ofMinutes(10), 3),
+        execution,
+        new Random(1),
+        new MaterializationMetrics(execution, Metrics.NONE));
+  }
+
+  private void execute(Runnable task) {
+    if (threadsToRefuse > 0) {
+      threadsToRefuse--;
+      throw new OutOfMemoryError("unable to create native thread");
+    }
+    background.add(task);
+  }
+
+  /** Answers calls by the name of what was called, except that tasks are scheduled. */
+  private <T> T stub(Class<T> type, Function<String, Object> answers) {
+    return type.cast(
+        Proxy.newProxyInstance(
+            type.getClassLoader(),
+            new Class<?>[] {type},
+            (proxy, method, arguments) -> {
+              if (method.getName().equals("schedule")) {
+                scheduled.add((Runnable) arguments[1]);
+                return (Execution.Scheduled) () -> {};
+              }
+              return answers.apply(method.getName());
+            }));
+  }
+}
