@@ -1,7 +1,9 @@
 package io.alluvium.flink;
 
 import java.io.IOException;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.flink.api.common.ExecutionConfig;
+import org.apache.flink.api.common.JobID;
 import org.apache.flink.configuration.ReadableConfig;
 import org.apache.flink.core.execution.SavepointFormatType;
 import org.apache.flink.runtime.state.AbstractKeyedStateBackend;
@@ -20,6 +22,9 @@ public final class AlluviumStateBackend extends AbstractManagedMemoryStateBacken
     implements ConfigurableStateBackend {
 
   private static final Logger LOG = LoggerFactory.getLogger(AlluviumStateBackend.class);
+
+  /** The newest job whose wrapper was warned about. */
+  private static final AtomicReference<JobID> WARNED_OF = new AtomicReference<>();
 
   private static final long serialVersionUID = 1L;
 
@@ -66,12 +71,7 @@ public final class AlluviumStateBackend extends AbstractManagedMemoryStateBacken
   @Override
   public <K> AbstractKeyedStateBackend<K> createKeyedStateBackend(
       KeyedStateBackendParameters<K> parameters) throws IOException {
-    if (settings.wrapped()) {
-      LOG.warn(
-          "'state.changelog.enabled' puts Flink's own changelog on top of Alluvium, which logs every"
-              + " change itself; set it to false, Alluvium's own switch is '{}'",
-          AlluviumOptions.CHANGELOG_ENABLED.key());
-    }
+    warnIfWrapped(parameters.getJobID());
     return new KeyedBackendBuilder<>(
             settings,
             parameters,
@@ -79,6 +79,17 @@ public final class AlluviumStateBackend extends AbstractManagedMemoryStateBacken
                 latencyTrackingConfigBuilder.setMetricGroup(parameters.getMetricGroup()).build(),
                 sizeTrackingConfigBuilder.setMetricGroup(parameters.getMetricGroup()).build()))
         .build();
+  }
+
+  /** Once a job and TaskManager, not for each of its subtasks whenever one starts again. */
+  private void warnIfWrapped(JobID job) {
+    if (settings.wrapped() && !job.equals(WARNED_OF.getAndSet(job))) {
+      LOG.warn(
+          "'state.changelog.enabled' puts Flink's own changelog on top of Alluvium in job {}, which"
+              + " logs every change itself; set it to false, Alluvium's own switch is '{}'",
+          job,
+          AlluviumOptions.CHANGELOG_ENABLED.key());
+    }
   }
 
   /** Operator and broadcast state are Flink's own. */
