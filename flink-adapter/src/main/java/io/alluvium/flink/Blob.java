@@ -2,7 +2,9 @@ package io.alluvium.flink;
 
 import io.alluvium.spi.BlobName;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.flink.runtime.state.StreamStateHandle;
 import org.jspecify.annotations.Nullable;
@@ -33,6 +35,19 @@ final class Blob {
   Blob(BlobName name, long sizeBytes) {
     this.name = name;
     this.sizeBytes = sizeBytes;
+  }
+
+  /**
+   * Where Flink's files hold the blob. The file of the newest completed checkpoint may be gone when
+   * a later one with another file has completed and the news of it is still on its way.
+   */
+  List<Place> places() {
+    List<Place> places = new ArrayList<>(given.size() + 1);
+    if (kept != null) {
+      places.add(kept);
+    }
+    given.values().stream().filter(place -> !place.equals(kept)).forEach(places::add);
+    return places;
   }
 
   boolean hasOwnCopy() {

@@ -227,11 +227,11 @@ final class FlinkBlobStore implements BlobStore {
   InputStream open(Blob blob) throws IOException {
     byte[] bytes;
     Path file;
-    Place place;
+    List<Place> places;
     synchronized (this) {
       bytes = blob.bytes;
       file = blob.file;
-      place = blob.kept;
+      places = blob.places();
     }
     if (bytes != null) {
       return new ByteArrayInputStream(bytes);
@@ -239,10 +239,10 @@ final class FlinkBlobStore implements BlobStore {
     if (file != null && Files.exists(file)) {
       return Files.newInputStream(file);
     }
-    if (place == null) {
+    if (places.isEmpty()) {
       throw StateBackendException.corrupt("blob '" + blob.name + "' is nowhere to be read");
     }
-    return HandleInputStream.open(place, 0, blob.sizeBytes);
+    return HandleInputStream.openAny(places, blob.sizeBytes);
   }
 
   /** Writes all of a blob; a copy that is shorter or longer than the blob fails. */

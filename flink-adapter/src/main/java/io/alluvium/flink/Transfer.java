@@ -159,7 +159,7 @@ final class Transfer {
   /** Whether the blob needs no new file. */
   private boolean reuse(Blob blob) {
     Place kept = store.keptFor(checkpointId, blob);
-    if (kept != null && target.streams().couldReuseStateHandle(kept.handle())) {
+    if (kept != null && mayRefer(kept.handle())) {
       StreamStateHandle handle = kept.handle();
       if (files.put(kept.file(), placeholder(handle)) == null) {
         reused.add(handle);
@@ -177,6 +177,17 @@ final class Transfer {
       return true;
     }
     return false;
+  }
+
+  /**
+   * Whether a checkpoint may refer to a file of an older one. Flink's file merging says no to all
+   * files that it has not merged itself; but one with a file of its own, as of a materialization,
+   * is the JobManager's to keep and to delete, and storing whole tables again for each checkpoint
+   * would be for nothing.
+   */
+  private boolean mayRefer(StreamStateHandle handle) {
+    return !FileMergingSnapshotManager.isFileMergingHandle(handle)
+        || target.streams().couldReuseStateHandle(handle);
   }
 
   private static StreamStateHandle placeholder(StreamStateHandle handle) {

@@ -9,6 +9,8 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import org.apache.flink.runtime.state.KeyedStateHandle;
 import org.apache.flink.runtime.state.SharedStateRegistryImpl;
+import org.apache.flink.runtime.state.StreamStateHandle;
+import org.apache.flink.runtime.state.filemerging.DirectoryStreamStateHandle;
 
 /**
  * What Flink's JobManager does with the handles of checkpoints: with its own registry of shared
@@ -21,9 +23,15 @@ final class JobManagerModel {
   private final SharedStateRegistryImpl registry = new SharedStateRegistryImpl();
   private final Deque<Completed> completed = new ArrayDeque<>();
   private final TreeMap<Long, List<KeyedStateHandle>> pending = new TreeMap<>();
+  private final TreeMap<Long, List<DirectoryStreamStateHandle>> directories = new TreeMap<>();
 
   void acknowledged(long id, List<KeyedStateHandle> handles) {
     pending.put(id, handles);
+  }
+
+  /** The checkpoint has files in these directories, besides its own. */
+  void mergedInto(long id, List<DirectoryStreamStateHandle> merged) {
+    directories.put(id, merged);
   }
 
   SortedMap<Long, List<KeyedStateHandle>> pending() {
@@ -38,6 +46,10 @@ final class JobManagerModel {
     }
     for (KeyedStateHandle handle : handles) {
       handle.registerSharedStates(registry, id);
+    }
+    for (DirectoryStreamStateHandle directory : directories.getOrDefault(id, List.of())) {
+      StreamStateHandle unused =
+          registry.registerReference(directory.createStateRegistryKey(), directory, id);
     }
     completed.addLast(new Completed(id, handles));
     for (long older : new ArrayList<>(pending.headMap(id).keySet())) {

@@ -6,7 +6,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,6 +25,7 @@ import org.apache.flink.configuration.Configuration;
 import org.apache.flink.core.fs.local.LocalFileSystem;
 import org.apache.flink.runtime.checkpoint.CheckpointOptions;
 import org.apache.flink.runtime.checkpoint.CheckpointType;
+import org.apache.flink.runtime.checkpoint.filemerging.FileMergingType;
 import org.apache.flink.runtime.operators.testutils.MockEnvironment;
 import org.apache.flink.runtime.operators.testutils.MockEnvironmentBuilder;
 import org.apache.flink.runtime.state.AbstractKeyedStateBackend;
@@ -39,6 +43,7 @@ import org.apache.flink.runtime.state.SnapshotResult;
 import org.apache.flink.runtime.state.StreamStateHandle;
 import org.apache.flink.runtime.state.VoidNamespace;
 import org.apache.flink.runtime.state.VoidNamespaceSerializer;
+import org.apache.flink.runtime.state.filemerging.SegmentFileStateHandle;
 import org.apache.flink.runtime.state.filesystem.FsCheckpointStreamFactory;
 import org.apache.flink.runtime.state.storage.FileSystemCheckpointStorage;
 import org.apache.flink.runtime.state.ttl.TtlTimeProvider;
@@ -67,29 +72,72 @@ final class RandomCheckpointsTest {
   @ParameterizedTest
   @EnumSource(Backends.class)
   void whatIsRestored_isWhatTheCheckpointSaw(Backends kind) throws Exception {
-    int restores = 0;
-    int completions = 0;
+    play(kind, null);
+  }
+
+  @ParameterizedTest
+  @EnumSource(FileMergingType.class)
+  void whatIsRestoredFromMergedFiles_isWhatTheCheckpointSaw(FileMergingType merging)
+      throws Exception {
+    Counts counts = play(Backends.ROCKSDB_CHANGELOG, merging);
+    assertThat(counts.physicalFiles).isPositive().isLessThan(counts.logicalFiles);
+    assertThat(counts.tablesReferredTo).isPositive();
+  }
+
+  private Counts play(Backends kind, @Nullable FileMergingType merging) throws Exception {
+    Counts counts = new Counts();
     for (long seed = 0; seed < SEEDS; seed++) {
-      Run run = new Run(kind, seed, directory.resolve("seed-" + seed));
       try {
-        run.play();
+        new Run(kind, merging, seed, directory.resolve("seed-" + seed), counts).play();
       } catch (Throwable e) {
         throw new AssertionError("seed " + seed + ": " + e, e);
       }
-      restores += run.restores;
-      completions += run.completions;
     }
-    assertThat(restores).isGreaterThan(SEEDS);
-    assertThat(completions).isGreaterThan(3 * SEEDS);
+    assertThat(counts.restores).isGreaterThan(SEEDS);
+    assertThat(counts.completions).isGreaterThan(3 * SEEDS);
+    assertThat(counts.lateNews).isGreaterThan(SEEDS);
+    return counts;
+  }
+
+  /** What happened in all runs. */
+  private static final class Counts {
+    private int restores;
+    private int completions;
+    private int lateNews;
+    private int logicalFiles;
+    private int physicalFiles;
+    private int tablesReferredTo;
+
+    /** Counts the segments of one checkpoint, the files that they are in, and files of tables. */
+    void countFiles(List<KeyedStateHandle> handles) {
+      List<StreamStateHandle> files =
+          handles.stream()
+              .flatMap(handle -> ((IncrementalRemoteKeyedStateHandle) handle).streamSubHandles())
+              .toList();
+      List<SegmentFileStateHandle> segments =
+          files.stream()
+              .filter(SegmentFileStateHandle.class::isInstance)
+              .map(SegmentFileStateHandle.class::cast)
+              .toList();
+      logicalFiles += segments.size();
+      physicalFiles +=
+          (int) segments.stream().map(SegmentFileStateHandle::getFilePath).distinct().count();
+      tablesReferredTo +=
+          (int)
+              files.stream()
+                  .filter(PlaceholderStreamStateHandle.class::isInstance)
+                  .filter(file -> !((PlaceholderStreamStateHandle) file).isFileMerged())
+                  .count();
+    }
   }
 
   /** A stream factory that fails when told to. */
   private static final class Streams implements CheckpointStreamFactory {
-    private final FsCheckpointStreamFactory files;
+    private final CheckpointStreamFactory files;
     private final boolean failing;
     private int written;
 
-    Streams(FsCheckpointStreamFactory files, boolean failing) {
+    Streams(CheckpointStreamFactory files, boolean failing) {
       this.files = files;
       this.failing = failing;
     }
@@ -101,6 +149,16 @@ final class RandomCheckpointsTest {
         throw new IOException("storage is away, on purpose");
       }
       return files.createCheckpointStateOutputStream(scope);
+    }
+
+    @Override
+    public boolean couldReuseStateHandle(StreamStateHandle handle) {
+      return files.couldReuseStateHandle(handle);
+    }
+
+    @Override
+    public void reusePreviousStateHandle(Collection<? extends StreamStateHandle> handles) {
+      files.reusePreviousStateHandle(handles);
     }
 
     @Override
@@ -123,16 +181,23 @@ final class RandomCheckpointsTest {
     private final Map<Integer, List<Integer>> now = new TreeMap<>();
     private final Map<Long, Map<Integer, List<Integer>>> seen = new HashMap<>();
     private final List<TestKeyedBackend<Integer>> subtasks = new ArrayList<>();
+    private final @Nullable MergedFiles merged;
+    private final Counts counts;
+    private final Deque<News> late = new ArrayDeque<>();
     private long lastId;
-    private int restores;
-    private int completions;
 
-    Run(Backends kind, long seed, Path directory) throws IOException {
+    /** What the JobManager says of a completed checkpoint. */
+    private record News(long completed, long subsumed) {}
+
+    Run(Backends kind, @Nullable FileMergingType merging, long seed, Path directory, Counts counts)
+        throws IOException {
       this.kind = kind;
       this.random = new Random(seed);
       this.directory = directory;
+      this.counts = counts;
       Files.createDirectories(directory.resolve("shared"));
       Files.createDirectories(directory.resolve("own"));
+      this.merged = merging == null ? null : new MergedFiles(directory, merging);
     }
 
     void play() throws Exception {
@@ -145,6 +210,9 @@ final class RandomCheckpointsTest {
         check(now);
       } finally {
         subtasks.forEach(TestKeyedBackend::close);
+        if (merged != null) {
+          merged.close();
+        }
       }
     }
 
@@ -194,6 +262,9 @@ final class RandomCheckpointsTest {
             own.add(part);
           }
         }
+        if (merged != null) {
+          merged.start(parallelism, jobManager.latestId(), own);
+        }
         subtasks.add(
             TestKeyedBackend.open(
                 configuration(),
@@ -237,22 +308,17 @@ final class RandomCheckpointsTest {
       long id = ++lastId;
       boolean full = random.nextInt(12) == 0;
       boolean failing = random.nextInt(8) == 0;
-      FsCheckpointStreamFactory files =
-          new FsCheckpointStreamFactory(
-              LocalFileSystem.getSharedInstance(),
-              flink(directory.resolve("own")),
-              flink(directory.resolve("shared")),
-              random.nextBoolean() ? 0 : 1 << 20,
-              4096);
       List<RunnableFuture<SnapshotResult<KeyedStateHandle>>> futures = new ArrayList<>();
-      for (TestKeyedBackend<Integer> subtask : subtasks) {
+      int inlineBytes = random.nextBoolean() ? 0 : 1 << 20;
+      for (int subtask = 0; subtask < subtasks.size(); subtask++) {
         futures.add(
-            subtask
+            subtasks
+                .get(subtask)
                 .get()
                 .snapshot(
                     id,
                     id,
-                    new Streams(files, failing),
+                    new Streams(files(subtask, id, inlineBytes), failing),
                     CheckpointOptions.forConfig(
                         full ? CheckpointType.FULL_CHECKPOINT : CheckpointType.CHECKPOINT,
                         CheckpointStorageLocationReference.getDefault(),
@@ -275,6 +341,10 @@ final class RandomCheckpointsTest {
         }
       }
       jobManager.acknowledged(id, handles);
+      if (merged != null) {
+        jobManager.mergedInto(id, merged.directories());
+        counts.countFiles(handles);
+      }
       if (failed) {
         jobManager.abort(id);
         tellAborted(id);
@@ -291,6 +361,17 @@ final class RandomCheckpointsTest {
       seen.put(id, copy(now));
     }
 
+    private CheckpointStreamFactory files(int subtask, long id, int inlineBytes) {
+      return merged != null
+          ? merged.streams(subtask, id)
+          : new FsCheckpointStreamFactory(
+              LocalFileSystem.getSharedInstance(),
+              flink(directory.resolve("own")),
+              flink(directory.resolve("shared")),
+              inlineBytes,
+              4096);
+    }
+
     private static org.apache.flink.core.fs.Path flink(Path path) {
       return new org.apache.flink.core.fs.Path(path.toUri());
     }
@@ -301,20 +382,39 @@ final class RandomCheckpointsTest {
       }
       List<Long> ids = new ArrayList<>(jobManager.pending().keySet());
       long id = ids.get(random.nextInt(ids.size()));
+      late.add(new News(id, jobManager.latestId()));
       jobManager.complete(id);
-      completions++;
-      for (TestKeyedBackend<Integer> subtask : subtasks) {
-        subtask.get().notifyCheckpointComplete(id);
-        if (random.nextInt(4) == 0) {
-          subtask.get().notifyCheckpointComplete(id);
+      counts.completions++;
+      if (random.nextInt(3) == 0) {
+        // The next checkpoint begins before the news of this one is here.
+        counts.lateNews++;
+        checkpoint();
+      }
+      tellCompleted();
+    }
+
+    private void tellCompleted() throws Exception {
+      for (News news : late) {
+        for (TestKeyedBackend<Integer> subtask : subtasks) {
+          subtask.get().notifyCheckpointComplete(news.completed());
+          if (random.nextInt(4) == 0) {
+            subtask.get().notifyCheckpointComplete(news.completed());
+          }
+        }
+        if (merged != null) {
+          merged.completed(news.completed(), news.subsumed());
         }
       }
+      late.clear();
     }
 
     private void tellAborted(long id) throws Exception {
       if (random.nextInt(3) != 0) {
         for (TestKeyedBackend<Integer> subtask : subtasks) {
           subtask.get().notifyCheckpointAborted(id);
+        }
+        if (merged != null) {
+          merged.aborted(id);
         }
       }
     }
@@ -323,13 +423,17 @@ final class RandomCheckpointsTest {
       jobManager.fail();
       subtasks.forEach(TestKeyedBackend::close);
       subtasks.clear();
+      int parallelism = 1 + random.nextInt(4);
+      if (merged != null) {
+        merged.stop(parallelism, random.nextBoolean());
+      }
       List<KeyedStateHandle> handles = new ArrayList<>();
       for (KeyedStateHandle handle : jobManager.latest()) {
         assertThat(handle).isInstanceOf(IncrementalRemoteKeyedStateHandle.class);
         handles.add(handle);
       }
-      open(1 + random.nextInt(4), handles);
-      restores++;
+      open(parallelism, handles);
+      counts.restores++;
       now.clear();
       now.putAll(copy(seen.getOrDefault(jobManager.latestId(), Map.of())));
       check(now);

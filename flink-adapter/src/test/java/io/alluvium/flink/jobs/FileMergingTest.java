@@ -1,0 +1,152 @@
+package io.alluvium.flink.jobs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.alluvium.flink.AlluviumOptions;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.Stream;
+import org.apache.flink.configuration.CheckpointingOptions;
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.core.execution.RecoveryClaimMode;
+import org.apache.flink.runtime.jobgraph.SavepointRestoreSettings;
+import org.apache.flink.runtime.state.IncrementalRemoteKeyedStateHandle;
+import org.apache.flink.runtime.state.KeyedStateHandle;
+import org.apache.flink.runtime.state.filemerging.SegmentFileStateHandle;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Jobs whose checkpoints Flink merges into fewer files. */
+final class FileMergingTest {
+
+  private static final String NAME = "merged";
+
+  private enum Merging {
+    OFF,
+    WITHIN,
+    ACROSS
+  }
+
+  /** A phase of the job: how it runs, and how it takes over the last one's checkpoint. */
+  private record Phase(
+      int parallelism, Merging merging, boolean changelog, RecoveryClaimMode from) {}
+
+  @TempDir Path directory;
+
+  @Test
+  void job_failedAndRescaledOnFilesMergedWithinCheckpoints_isExact() throws Exception {
+    play(
+        1,
+        List.of(
+            new Phase(3, Merging.WITHIN, false, RecoveryClaimMode.CLAIM),
+            new Phase(4, Merging.WITHIN, true, RecoveryClaimMode.CLAIM),
+            new Phase(1, Merging.OFF, true, RecoveryClaimMode.NO_CLAIM)));
+  }
+
+  @Test
+  void job_failedAndRescaledOnFilesMergedAcrossCheckpoints_isExact() throws Exception {
+    play(
+        2,
+        List.of(
+            new Phase(3, Merging.ACROSS, true, RecoveryClaimMode.CLAIM),
+            new Phase(2, Merging.ACROSS, true, RecoveryClaimMode.CLAIM),
+            new Phase(2, Merging.ACROSS, false, RecoveryClaimMode.NO_CLAIM)));
+  }
+
+  /** Each phase fails, and the next one goes on from its last checkpoint. */
+  private void play(long seed, List<Phase> phases) throws Exception {
+    Random random = new Random(seed);
+    Traffic traffic = new Traffic(random.nextLong(), 6, 6000, 40);
+    JobRun run = JobRun.start(NAME);
+    try (Cluster cluster = new Cluster(new Configuration())) {
+      SavepointRestoreSettings from = SavepointRestoreSettings.none();
+      for (Phase phase : phases) {
+        JobPhase job =
+            JobPhase.begin(
+                cluster,
+                run,
+                RescaledJob.graph(
+                    Job.TIMERS, traffic, configuration(random, phase), phase.parallelism(), NAME),
+                from);
+        job.fail(random);
+        int next = phases.indexOf(phase) + 1;
+        if (next == phases.size()) {
+          job.finish();
+        } else {
+          String checkpoint = job.cancel();
+          checkMerged(JobPhase.keyedState(checkpoint));
+          from = SavepointRestoreSettings.forPath(checkpoint, false, phases.get(next).from());
+        }
+      }
+      assertThat(run.lines()).isEqualTo(Job.TIMERS.expected(traffic));
+    } finally {
+      JobRun.end(NAME);
+    }
+  }
+
+  private Configuration configuration(Random random, Phase phase) {
+    Configuration configuration = Scenario.configuration(random, directory.toUri().toString());
+    configuration.set(AlluviumOptions.TABLE, "rocksdb");
+    configuration.set(AlluviumOptions.CHANGELOG_ENABLED, phase.changelog());
+    configuration.set(AlluviumOptions.MATERIALIZE_INTERVAL, Duration.ofMillis(100));
+    configuration.set(CheckpointingOptions.FILE_MERGING_ENABLED, phase.merging() != Merging.OFF);
+    configuration.set(
+        CheckpointingOptions.FILE_MERGING_ACROSS_BOUNDARY, phase.merging() == Merging.ACROSS);
+    // Who writes at the same time waits for the file; with more subtasks than TaskManagers, some
+    // share it.
+    configuration.set(
+        CheckpointingOptions.FILE_MERGING_POOL_BLOCKING, phase.merging() == Merging.WITHIN);
+    configuration.set(CheckpointingOptions.FILE_MERGING_MAX_SPACE_AMPLIFICATION, 1.5f);
+    return configuration;
+  }
+
+  /** Several parts of a checkpoint are in one file. */
+  private static void checkMerged(List<KeyedStateHandle> keyedState) {
+    List<SegmentFileStateHandle> segments =
+        keyedState.stream()
+            .flatMap(handle -> ((IncrementalRemoteKeyedStateHandle) handle).streamSubHandles())
+            .filter(SegmentFileStateHandle.class::isInstance)
+            .map(SegmentFileStateHandle.class::cast)
+            .toList();
+    assertThat(segments).isNotEmpty();
+    assertThat(segments.stream().map(SegmentFileStateHandle::getFilePath).distinct())
+        .hasSizeLessThan(segments.size());
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = Merging.class,
+      names = {"WITHIN", "ACROSS"})
+  void job_finished_leavesNoFile(Merging merging) throws Exception {
+    Traffic traffic = new Traffic(5, 6, 2000, 40);
+    JobRun run = JobRun.start(NAME);
+    try (Cluster cluster = new Cluster(new Configuration())) {
+      Configuration configuration =
+          configuration(new Random(3), new Phase(2, merging, true, RecoveryClaimMode.CLAIM));
+      JobPhase job =
+          JobPhase.begin(
+              cluster,
+              run,
+              RescaledJob.graph(Job.TIMERS, traffic, configuration, 2, NAME),
+              SavepointRestoreSettings.none());
+      job.untilCheckpoints();
+      job.finish();
+      assertThat(run.lines()).isEqualTo(Job.TIMERS.expected(traffic));
+    } finally {
+      JobRun.end(NAME);
+    }
+    assertThat(files()).isEmpty();
+  }
+
+  private List<Path> files() throws IOException {
+    try (Stream<Path> found = Files.walk(directory)) {
+      return found.filter(Files::isRegularFile).toList();
+    }
+  }
+}
