@@ -3,6 +3,10 @@ package io.alluvium.internal.execution;
 import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
 import io.alluvium.spi.Execution;
+import java.security.AccessControlContext;
+import java.security.AccessController;
+import java.security.PrivilegedAction;
+import java.security.ProtectionDomain;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -25,6 +29,10 @@ import org.slf4j.LoggerFactory;
 public final class ThreadedExecution implements Execution {
 
   private static final Logger LOG = LoggerFactory.getLogger(ThreadedExecution.class);
+
+  @SuppressWarnings("removal")
+  private static final AccessControlContext NOTHING_INHERITED =
+      new AccessControlContext(new ProtectionDomain[0]);
 
   private final ExecutorService uploads;
   private final ExecutorService hedges;
@@ -59,12 +67,29 @@ public final class ThreadedExecution implements Execution {
   private static ThreadFactory threads(String name) {
     AtomicInteger count = new AtomicInteger();
     return task -> {
-      Thread thread = new Thread(task, name + "-" + count.incrementAndGet());
+      Thread thread = thread(task, name + "-" + count.incrementAndGet());
       thread.setDaemon(true);
       thread.setUncaughtExceptionHandler(
           (failed, cause) -> LOG.error("thread {} ended by a defect", failed.getName(), cause));
       return thread;
     };
+  }
+
+  /**
+   * A thread that keeps nothing of who asked for it. That may be a task of a job that ends long
+   * before the thread: its class loader would stay as the thread's own, and its classes on the
+   * stack of the call in the context that a thread inherits.
+   */
+  @SuppressWarnings("removal") // until the inherited context is gone from Java as well
+  private static Thread thread(Runnable task, String name) {
+    return AccessController.doPrivileged(
+        (PrivilegedAction<Thread>)
+            () -> {
+              Thread thread = new Thread(null, task, name, 0, false);
+              thread.setContextClassLoader(ThreadedExecution.class.getClassLoader());
+              return thread;
+            },
+        NOTHING_INHERITED);
   }
 
   @Override

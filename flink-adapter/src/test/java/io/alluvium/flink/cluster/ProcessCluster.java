@@ -7,6 +7,7 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -130,6 +131,8 @@ final class ProcessCluster implements AutoCloseable {
     command.add("-XX:+UseSerialGC");
     command.add("-XX:TieredStopAtLevel=1");
     command.add("-Xmx" + heap);
+    // Softly held classes go with a collection, so that a leak of them can be told.
+    command.add("-XX:SoftRefLRUPolicyMSPerMB=0");
     command.addAll(OPENS);
     command.add("-Dorg.slf4j.simpleLogger.defaultLogLevel=info");
     command.add("-cp");
@@ -174,6 +177,24 @@ final class ProcessCluster implements AutoCloseable {
       throw failure("'flink " + arguments[0] + "' ended with " + process.exitValue(), name);
     }
     return Files.readString(log(name));
+  }
+
+  /** Runs a command of the JDK's {@code jcmd} on a process and gives what it printed. */
+  String jcmd(String name, String... command) throws IOException, InterruptedException {
+    Process asked = processes.get(name);
+    if (asked == null) {
+      throw new IllegalArgumentException("no process " + name + " among " + processes.keySet());
+    }
+    List<String> whole = new ArrayList<>();
+    whole.add(Path.of(System.getProperty("java.home"), "bin", "jcmd").toString());
+    whole.add(String.valueOf(asked.pid()));
+    whole.addAll(List.of(command));
+    Process process = new ProcessBuilder(whole).redirectErrorStream(true).start();
+    String printed = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    if (process.waitFor() != 0) {
+      throw failure("'jcmd " + command[0] + "' failed: " + printed, name);
+    }
+    return printed;
   }
 
   /** The answer of Flink's REST interface, or null when there is none yet. */

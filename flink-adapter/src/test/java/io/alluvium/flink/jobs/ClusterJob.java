@@ -1,6 +1,7 @@
 package io.alluvium.flink.jobs;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -8,6 +9,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.jar.JarEntry;
+import java.util.jar.JarFile;
 import java.util.jar.JarOutputStream;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -26,14 +28,18 @@ public record ClusterJob(Path jar, Job job, long seed, long events, Path directo
   private static final int EVENTS_PER_SECOND_AND_READER = 400;
   private static final long SEED = 20;
 
-  /** A job with timers and all kinds of state, whose output goes below a directory. */
-  public static ClusterJob of(Path directory) throws IOException {
+  /**
+   * A job with timers and all kinds of state, whose output goes below a directory.
+   *
+   * @param libraries jars that the job's jar holds as well
+   */
+  public static ClusterJob of(Path directory, List<Path> libraries) throws IOException {
     Path jar = directory.resolve("job.jar");
-    writeJar(jar);
+    writeJar(jar, libraries);
     return new ClusterJob(jar, Job.TIMERS, SEED, EVENTS, directory);
   }
 
-  private static void writeJar(Path jar) throws IOException {
+  private static void writeJar(Path jar, List<Path> libraries) throws IOException {
     Path root;
     try {
       root = Path.of(ClusterJob.class.getProtectionDomain().getCodeSource().getLocation().toURI());
@@ -48,6 +54,23 @@ public record ClusterJob(Path jar, Job job, long seed, long events, Path directo
         jarOut.putNextEntry(new JarEntry(root.relativize(file).toString()));
         Files.copy(file, jarOut);
         jarOut.closeEntry();
+      }
+      for (Path library : libraries) {
+        copyEntries(library, jarOut);
+      }
+    }
+  }
+
+  private static void copyEntries(Path library, JarOutputStream out) throws IOException {
+    try (JarFile jar = new JarFile(library.toFile())) {
+      for (JarEntry entry : jar.stream().filter(found -> !found.isDirectory()).toList()) {
+        if (!entry.getName().equals(JarFile.MANIFEST_NAME)) {
+          out.putNextEntry(new JarEntry(entry.getName()));
+          try (InputStream in = jar.getInputStream(entry)) {
+            in.transferTo(out);
+          }
+          out.closeEntry();
+        }
       }
     }
   }
