@@ -99,7 +99,8 @@ final class FlinkChangelogTest {
   }
 
   private Configuration job(Random random, boolean wrapped) {
-    Configuration configuration = Scenario.configuration(random, directory.resolve("checkpoints").toUri().toString());
+    Configuration configuration =
+        Scenario.configuration(random, directory.resolve("checkpoints").toUri().toString());
     configuration.set(StateChangelogOptions.ENABLE_STATE_CHANGE_LOG, wrapped);
     configuration.set(
         StateChangelogOptions.PERIODIC_MATERIALIZATION_INTERVAL, Duration.ofMillis(100));
