@@ -42,11 +42,6 @@ final class FlinkChangelogTest {
     play("memory", List.of(new Phase(2, false), new Phase(3, true), new Phase(1, false)));
   }
 
-  @Test
-  void job_belowFlinksChangelogInFiles_isExactAndWarns() throws Exception {
-    play("filesystem", List.of(new Phase(2, true), new Phase(3, true), new Phase(1, true)));
-  }
-
   /** Each phase fails, and the next one goes on from its last checkpoint. */
   private void play(String storage, List<Phase> phases) throws Exception {
     Random random = new Random(storage.hashCode());
