@@ -56,8 +56,7 @@ final class S3OutageIT {
 
   @Test
   void outage_theSameProcessGoesOn_andItsResultsAreExact() throws Exception {
-    // There is input left when it is over and the longest pause of the uploads has passed.
-    Process process = start("--rate", rate((int) OUTAGE.toSeconds() + 20));
+    Process process = start("--rate", rateBeyondOutage());
     try (BufferedReader output = process.inputReader(StandardCharsets.UTF_8)) {
       read(output, 3, CONFIRMED.asMatchPredicate());
       outage();
@@ -71,10 +70,10 @@ final class S3OutageIT {
     assertExact();
   }
 
-  /** Tasks that wait for room keep the barrier from passing: no checkpoint fails, nothing moves. */
+  /** Tasks that wait for room keep the barrier from passing, until there is room again. */
   @Test
   void outage_withLittleMemory_holdsTheTasksBack_andTheyGoOn() throws Exception {
-    Process process = start("--rate", rate(10), "--set", SMALL_MEMORY);
+    Process process = start("--rate", rateBeyondOutage(), "--set", SMALL_MEMORY);
     try (BufferedReader output = process.inputReader(StandardCharsets.UTF_8)) {
       read(output, 3, CONFIRMED.asMatchPredicate());
       outage();
@@ -136,6 +135,11 @@ final class S3OutageIT {
   /** Lines per second, so that the input lasts that long without an outage. */
   private String rate(int seconds) {
     return lines.size() / seconds + "/s";
+  }
+
+  /** There is input left when it is over and the longest pause of the uploads has passed. */
+  private String rateBeyondOutage() {
+    return rate((int) OUTAGE.toSeconds() + 20);
   }
 
   private Process start(String... more) throws IOException {

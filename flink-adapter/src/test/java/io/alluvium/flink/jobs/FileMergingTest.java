@@ -107,8 +107,8 @@ final class FileMergingTest {
   }
 
   /**
-   * Several parts of a checkpoint are in one file. Across checkpoints, whoever writes at the same
-   * time as others takes a file of his own, so that one checkpoint need not show it.
+   * A file holds more than one part: of a checkpoint, or of several. Across checkpoints, whoever
+   * writes at the same time as others takes a file of his own, but goes on in it the next time.
    */
   private static void checkMerged(List<KeyedStateHandle> keyedState, Merging merging) {
     List<SegmentFileStateHandle> segments =
@@ -121,6 +121,8 @@ final class FileMergingTest {
     if (merging == Merging.WITHIN) {
       assertThat(segments.stream().map(SegmentFileStateHandle::getFilePath).distinct())
           .hasSizeLessThan(segments.size());
+    } else {
+      assertThat(segments).anyMatch(segment -> segment.getStartPos() > 0);
     }
   }
 
