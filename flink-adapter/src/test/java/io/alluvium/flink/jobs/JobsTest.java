@@ -35,6 +35,6 @@ final class JobsTest {
   @ParameterizedTest
   @MethodSource("jobs")
   void job_failedAndRescaled_isExact(Job job, long seed) throws Exception {
-    var unused = new RescaledJob(cluster, directory.toUri().toString(), job, seed).run();
+    new RescaledJob(cluster, directory.toUri().toString(), job, seed).run();
   }
 }

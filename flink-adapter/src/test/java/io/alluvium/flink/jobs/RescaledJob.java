@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.configuration.Configuration;
@@ -34,6 +35,7 @@ final class RescaledJob {
   private final Job job;
   private final long seed;
   private final Random random;
+  private Consumer<String> onLeaving = path -> {};
 
   /**
    * What to run.
@@ -48,12 +50,17 @@ final class RescaledJob {
     this.random = new Random(seed * 1009 + job.name().hashCode());
   }
 
-  /** Runs it to its end and gives the checkpoints and savepoints that it went through. */
-  List<String> run() throws Exception {
+  /** Shows each checkpoint and savepoint that the job goes through, before a next job claims it. */
+  RescaledJob onLeaving(Consumer<String> onLeaving) {
+    this.onLeaving = onLeaving;
+    return this;
+  }
+
+  /** Runs it to its end. */
+  void run() throws Exception {
     // 74 events per second of event time and key; a phase cannot use them up.
     Traffic traffic = new Traffic(random.nextLong(), 6, 2000, 40);
     List<Configuration> configurations = new ArrayList<>();
-    List<String> paths = new ArrayList<>();
     boolean up = random.nextBoolean();
     List<Integer> parallelisms = up ? List.of(2, 4, 1) : List.of(3, 1, 4);
     boolean savepointFirst = random.nextBoolean();
@@ -76,14 +83,13 @@ final class RescaledJob {
           cluster.awaitFinished(id);
         } else {
           from = leave(id, savepointFirst == (phase == 0));
-          paths.add(from.getRestorePath());
+          onLeaving.accept(from.getRestorePath());
         }
       }
       check(traffic, run, configurations);
     } finally {
       JobRun.end(name);
     }
-    return paths;
   }
 
   /** A job whose sources wait for the permits of its run and whose lines go there. */
