@@ -18,7 +18,8 @@ import org.apache.flink.util.function.ThrowingConsumer;
  * of log uploads allows. Thread-safe.
  *
  * @param execution its timers
- * @param threads make the attempts that are hedged; one that hangs keeps its thread
+ * @param threads make the attempts; one that hangs keeps its thread, so that there must be as many
+ *     as are asked for
  * @param random for pauses; thread-safe
  */
 record CheckpointFiles(
@@ -61,7 +62,6 @@ record CheckpointFiles(
    * @param registry ends the attempts when it is closed, as it is when the checkpoint is cancelled
    */
   CompletableFuture<StreamStateHandle> store(File file, CloseableRegistry registry) {
-    Executor own = file.purpose.hedged() ? threads : execution.uploads();
-    return new FileAttempts(this, file, registry, own).start();
+    return new FileAttempts(this, file, registry).start();
   }
 }

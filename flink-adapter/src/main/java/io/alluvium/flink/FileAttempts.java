@@ -12,7 +12,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import org.apache.flink.core.fs.CloseableRegistry;
 import org.apache.flink.runtime.state.StreamStateHandle;
@@ -47,7 +46,6 @@ final class FileAttempts implements Closeable {
   private final CheckpointFiles context;
   private final CheckpointFiles.File file;
   private final CloseableRegistry registry;
-  private final Executor threads;
   private final CompletableFuture<StreamStateHandle> result = new CompletableFuture<>();
 
   @GuardedBy("this")
@@ -65,15 +63,10 @@ final class FileAttempts implements Closeable {
   @GuardedBy("this")
   private boolean decided;
 
-  FileAttempts(
-      CheckpointFiles context,
-      CheckpointFiles.File file,
-      CloseableRegistry registry,
-      Executor threads) {
+  FileAttempts(CheckpointFiles context, CheckpointFiles.File file, CloseableRegistry registry) {
     this.context = context;
     this.file = file;
     this.registry = registry;
-    this.threads = threads;
   }
 
   /** Makes the first attempt. The future is not the caller's to complete. */
@@ -123,7 +116,7 @@ final class FileAttempts implements Closeable {
     }
     try {
       registry.registerCloseable(attempt.streams);
-      threads.execute(() -> run(attempt, before));
+      context.threads().execute(() -> run(attempt, before));
     } catch (IOException | RejectedExecutionException e) {
       ended(attempt, null, e);
     }
@@ -260,7 +253,7 @@ final class FileAttempts implements Closeable {
     for (Attempt other : others) {
       unused = registry.unregisterCloseable(other.streams);
       try {
-        threads.execute(() -> IOUtils.closeQuietly(other.streams));
+        context.threads().execute(() -> IOUtils.closeQuietly(other.streams));
       } catch (RejectedExecutionException e) {
         LOG.debug("a slow stream of '{}' is left to itself: the process is closing", file.name());
       }

@@ -242,7 +242,7 @@ final class FlinkBlobStore implements BlobStore {
     if (places.isEmpty()) {
       throw StateBackendException.corrupt("blob '" + blob.name + "' is nowhere to be read");
     }
-    return HandleInputStream.openAny(places, blob.sizeBytes);
+    return HandleInputStream.openAny(places, 0, blob.sizeBytes);
   }
 
   /** Writes all of a blob; a copy that is shorter or longer than the blob fails. */
@@ -260,15 +260,25 @@ final class FlinkBlobStore implements BlobStore {
   public InputStream open(String name, long offset, long length) {
     Blob blob = blob(parse(name));
     try {
-      if (!blob.hasOwnCopy() && blob.kept != null) {
-        return HandleInputStream.open(blob.kept, offset, length);
+      List<Place> places = placesIfNoCopy(blob);
+      if (!places.isEmpty()) {
+        return HandleInputStream.openAny(places, offset, length);
       }
       InputStream in = open(blob);
-      in.skipNBytes(offset);
+      try {
+        in.skipNBytes(offset);
+      } catch (IOException e) {
+        in.close();
+        throw e;
+      }
       return new LimitedInputStream(in, length);
     } catch (IOException e) {
       throw StateBackendException.unavailable("cannot read blob '" + name + "': " + e, e);
     }
+  }
+
+  private synchronized List<Place> placesIfNoCopy(Blob blob) {
+    return blob.hasOwnCopy() ? List.of() : blob.places();
   }
 
   @Override

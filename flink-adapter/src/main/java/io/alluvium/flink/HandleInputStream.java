@@ -11,15 +11,16 @@ final class HandleInputStream {
   private HandleInputStream() {}
 
   /**
-   * A blob that stands in several places, from the first whose file is still there.
+   * Bytes {@code [offset, offset + length)} of a blob that stands in several places, from the first
+   * whose file is still there.
    *
    * @param places at least one
    */
-  static InputStream openAny(List<Place> places, long length) throws IOException {
+  static InputStream openAny(List<Place> places, long offset, long length) throws IOException {
     IOException failure = null;
     for (Place place : places) {
       try {
-        return open(place, 0, length);
+        return open(place, offset, length);
       } catch (IOException e) {
         if (failure == null) {
           failure = e;
@@ -31,8 +32,7 @@ final class HandleInputStream {
     throw failure == null ? new IOException("no place to read from") : failure;
   }
 
-  /** Bytes {@code [offset, offset + length)} of the blob that starts at a place. */
-  static InputStream open(Place place, long offset, long length) throws IOException {
+  private static InputStream open(Place place, long offset, long length) throws IOException {
     FSDataInputStream in = place.handle().openInputStream();
     boolean done = false;
     try {

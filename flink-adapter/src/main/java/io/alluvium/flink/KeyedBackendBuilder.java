@@ -94,7 +94,7 @@ final class KeyedBackendBuilder<K> {
             localRecovery.isLocalBackupEnabled()
                 ? FlinkBlobStore.Copies.KEPT
                 : FlinkBlobStore.Copies.DROPPED,
-            threads.uploads());
+            shared.files());
     opened.push(store);
     SecureRandom random = new SecureRandom();
     StateBackend process =

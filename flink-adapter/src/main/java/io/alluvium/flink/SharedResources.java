@@ -34,8 +34,8 @@ final class SharedResources {
   /**
    * Threads of the process.
    *
-   * @param files store the logs of checkpoints, at most two for each checkpoint under way: as many
-   *     as that takes, since a storage that hangs may keep them
+   * @param files store the files of checkpoints: as many as that takes, since a storage that hangs
+   *     may keep them, and each checkpoint bounds how many files it has under way
    */
   record Threads(Execution execution, ExecutorService files) {
 

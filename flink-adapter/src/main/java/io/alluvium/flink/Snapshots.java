@@ -107,8 +107,7 @@ final class Snapshots implements AutoCloseable {
     if (sharing == SharingFilesStrategy.NO_SHARING) {
       Path directory = parts.directories.savepoint(checkpointId);
       FlinkBlobStore place =
-          new FlinkBlobStore(
-              directory, FlinkBlobStore.Copies.DROPPED, parts.files.execution().uploads());
+          new FlinkBlobStore(directory, FlinkBlobStore.Copies.DROPPED, parts.files.threads());
       return new Running(
           checkpointId,
           0,
@@ -126,13 +125,21 @@ final class Snapshots implements AutoCloseable {
             anew || !changelog || !stored
                 ? TaskOwnedUploads.Awaited.TABLE
                 : TaskOwnedUploads.Awaited.LOG);
-    long coreId = ++lastCoreId;
-    CompletableFuture<CheckpointHandle> handle =
-        anew ? parts.bytes.checkpointAnew(coreId) : parts.bytes.checkpoint(coreId);
-    synchronized (coreIds) {
-      coreIds.put(checkpointId, coreId);
+    boolean begun = false;
+    try {
+      long coreId = ++lastCoreId;
+      CompletableFuture<CheckpointHandle> handle =
+          anew ? parts.bytes.checkpointAnew(coreId) : parts.bytes.checkpoint(coreId);
+      synchronized (coreIds) {
+        coreIds.put(checkpointId, coreId);
+      }
+      begun = true;
+      return new Running(checkpointId, coreId, parts.store, described, handle, awaited::close);
+    } finally {
+      if (!begun) {
+        awaited.close();
+      }
     }
-    return new Running(checkpointId, coreId, parts.store, described, handle, awaited::close);
   }
 
   /** One snapshot between its two parts. Confined to one thread at a time. */

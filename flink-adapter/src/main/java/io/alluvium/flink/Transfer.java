@@ -3,11 +3,13 @@ package io.alluvium.flink;
 import io.alluvium.spi.BlobName;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import org.apache.flink.core.fs.CloseableRegistry;
@@ -25,6 +27,9 @@ import org.jspecify.annotations.Nullable;
  * checkpoint's asynchronous part, which may be interrupted or have its streams closed.
  */
 final class Transfer {
+
+  /** Of one checkpoint; as many as Flink's RocksDB backend has by default. */
+  private static final int FILES_AT_ONCE = 4;
 
   /**
    * Where the files go.
@@ -201,12 +206,13 @@ final class Transfer {
 
   /** A file for each, several at once. */
   private void writeTables(List<Blob> tables) throws IOException {
-    List<CompletableFuture<StreamStateHandle>> stored = new ArrayList<>(tables.size());
+    Queue<CompletableFuture<StreamStateHandle>> underWay = new ArrayDeque<>();
+    int next = 0;
     for (Blob blob : tables) {
-      stored.add(write(CheckpointFiles.Purpose.MATERIALIZATION, List.of(blob)));
-    }
-    for (int i = 0; i < tables.size(); i++) {
-      placed(List.of(tables.get(i)), await(stored.get(i)));
+      while (next < tables.size() && underWay.size() < FILES_AT_ONCE) {
+        underWay.add(write(CheckpointFiles.Purpose.MATERIALIZATION, List.of(tables.get(next++))));
+      }
+      placed(List.of(blob), await(underWay.remove()));
     }
   }
 

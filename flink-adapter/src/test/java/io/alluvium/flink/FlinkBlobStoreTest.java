@@ -11,6 +11,7 @@ import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
@@ -18,6 +19,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.flink.runtime.state.StreamStateHandle;
+import org.apache.flink.runtime.state.filesystem.FileStateHandle;
 import org.apache.flink.runtime.state.memory.ByteStreamStateHandle;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -101,5 +103,49 @@ final class FlinkBlobStoreTest {
     assertThatThrownBy(() -> store.writeTo(store.blob(name), new ByteArrayOutputStream()))
         .isInstanceOf(IOException.class)
         .hasMessageContaining("has 10 bytes, expected " + content.length);
+  }
+
+  @Test
+  void abort_ofOneWithAFileOfItsOwn_letsLaterOnesReferToTheKeptFileAgain() throws Exception {
+    put();
+    Place first = completed(1);
+    Blob blob = store.blob(name);
+    Place unused = begun(2);
+    assertThat(store.keptFor(3, blob)).isNull();
+    store.abort(2);
+    assertThat(store.keptFor(3, blob)).isEqualTo(first);
+  }
+
+  /**
+   * The JobManager deletes it when a later checkpoint has completed, before anybody hears of it.
+   */
+  @Test
+  void open_whoseKeptFileIsGone_readsThatOfTheNextCheckpoint() throws Exception {
+    put();
+    Place first = completed(1);
+    Place unused = begun(2);
+    first.handle().discardState();
+    try (InputStream in = store.open(name.toString(), 100, 1000)) {
+      assertThat(in.readAllBytes()).isEqualTo(Arrays.copyOfRange(content, 100, 1100));
+    }
+  }
+
+  private Place completed(long id) throws IOException {
+    Place place = begun(id);
+    store.confirm(id);
+    return place;
+  }
+
+  /** A checkpoint with a file of its own. */
+  private Place begun(long id) throws IOException {
+    List<Blob> blobs = store.begin(id, List.of(name));
+    Path file = Files.write(directory.resolve("checkpoint-" + id), content);
+    Place place =
+        new Place(
+            "file",
+            new FileStateHandle(new org.apache.flink.core.fs.Path(file.toUri()), content.length),
+            0);
+    store.give(id, blobs.get(0), place);
+    return place;
   }
 }

@@ -6,10 +6,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.RunnableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.api.common.state.ValueState;
@@ -24,7 +27,10 @@ import org.apache.flink.runtime.checkpoint.SnapshotType;
 import org.apache.flink.runtime.jobgraph.JobVertexID;
 import org.apache.flink.runtime.operators.testutils.MockEnvironment;
 import org.apache.flink.runtime.operators.testutils.MockEnvironmentBuilder;
+import org.apache.flink.runtime.state.CheckpointStateOutputStream;
 import org.apache.flink.runtime.state.CheckpointStorageLocationReference;
+import org.apache.flink.runtime.state.CheckpointStreamFactory;
+import org.apache.flink.runtime.state.CheckpointedStateScope;
 import org.apache.flink.runtime.state.IncrementalLocalKeyedStateHandle;
 import org.apache.flink.runtime.state.IncrementalRemoteKeyedStateHandle;
 import org.apache.flink.runtime.state.KeyGroupRange;
@@ -35,6 +41,7 @@ import org.apache.flink.runtime.state.LocalSnapshotDirectoryProviderImpl;
 import org.apache.flink.runtime.state.PlaceholderStreamStateHandle;
 import org.apache.flink.runtime.state.SharedStateRegistryImpl;
 import org.apache.flink.runtime.state.SnapshotResult;
+import org.apache.flink.runtime.state.StreamStateHandle;
 import org.apache.flink.runtime.state.TestTaskStateManager;
 import org.apache.flink.runtime.state.VoidNamespace;
 import org.apache.flink.runtime.state.VoidNamespaceSerializer;
@@ -128,6 +135,73 @@ final class SnapshotKindsTest {
                     type, CheckpointStorageLocationReference.getDefault(), true, false, 0));
     future.run();
     return future.get();
+  }
+
+  /**
+   * Every stream of a checkpoint hangs, until it is released, and another checkpoint is asked for
+   * meanwhile, by the same task or by another one of the process.
+   */
+  @ParameterizedTest
+  @EnumSource(Backends.class)
+  void checkpoint_whileAnotherHangs_completes(Backends kind) throws Exception {
+    try (TestKeyedBackend<Integer> hanging = open(kind, List.of());
+        TestKeyedBackend<Integer> other = open(kind, List.of())) {
+      fill(hanging, 1);
+      fill(other, 2);
+      Shelf shelf = new Shelf(Collections.nCopies(100, Shelf.Fate.STUCK));
+      List<RunnableFuture<SnapshotResult<KeyedStateHandle>>> hung = new ArrayList<>();
+      for (int id = 1; id <= 3; id++) {
+        hung.add(snapshot(hanging, id, shelf));
+        new Thread(hung.get(hung.size() - 1)).start();
+      }
+      awaitQuiet(shelf);
+      RunnableFuture<SnapshotResult<KeyedStateHandle>> free =
+          snapshot(other, 1, new Shelf(List.of()));
+      new Thread(free).start();
+      assertThat(free.get(30, TimeUnit.SECONDS).getJobManagerOwnedSnapshot()).isNotNull();
+      shelf.release();
+      for (RunnableFuture<SnapshotResult<KeyedStateHandle>> each : hung) {
+        assertThat(each.get(30, TimeUnit.SECONDS).getJobManagerOwnedSnapshot()).isNotNull();
+      }
+    }
+  }
+
+  private static RunnableFuture<SnapshotResult<KeyedStateHandle>> snapshot(
+      TestKeyedBackend<Integer> backend, long id, Shelf shelf) throws Exception {
+    return backend
+        .get()
+        .snapshot(
+            id,
+            id,
+            new CheckpointStreamFactory() {
+              @Override
+              public CheckpointStateOutputStream createCheckpointStateOutputStream(
+                  CheckpointedStateScope scope) throws IOException {
+                return shelf.open();
+              }
+
+              @Override
+              public boolean canFastDuplicate(
+                  StreamStateHandle handle, CheckpointedStateScope scope) {
+                return false;
+              }
+
+              @Override
+              public List<StreamStateHandle> duplicate(
+                  List<StreamStateHandle> handles, CheckpointedStateScope scope) {
+                throw new UnsupportedOperationException();
+              }
+            },
+            CheckpointOptions.forCheckpointWithDefaultLocation());
+  }
+
+  /** Until no stream has been opened for a while. */
+  private static void awaitQuiet(Shelf shelf) throws InterruptedException {
+    int before = 0;
+    while (before == 0 || shelf.opened() > before) {
+      before = shelf.opened();
+      Thread.sleep(100);
+    }
   }
 
   private static IncrementalRemoteKeyedStateHandle remote(SnapshotResult<KeyedStateHandle> result) {
