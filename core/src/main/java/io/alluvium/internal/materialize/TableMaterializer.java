@@ -292,7 +292,7 @@ public final class TableMaterializer implements AutoCloseable {
             + " again: {}",
         target.name(),
         consecutiveFailures,
-        failure.getMessage());
+        failure instanceof StateBackendException ? failure.getMessage() : failure.toString());
     finished(backoff());
   }
 
