@@ -11,8 +11,10 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Random;
 import software.amazon.awssdk.core.async.AsyncRequestBody;
 import software.amazon.awssdk.regions.Region;
@@ -24,13 +26,12 @@ import software.amazon.awssdk.services.s3.presigner.S3Presigner;
  * How fast does a big file go up? The blob store's upload in parts, against plain clients on the
  * same server in turn: the SDK's client with one PUT, the SDK's own upload in parts, and one PUT of
  * the JDK's HTTP client that neither signs nor checks the bytes. Prints the median of each and the
- * store's share of the fastest.
+ * store's share of the fastest plain one.
  *
- * <p>Arguments: {@code docker} or the URL of a server, megabytes, rounds.
+ * <p>Arguments: {@code docker} or the URL of a server, megabytes, rounds, and any number of sizes
+ * of the store's parts in megabytes to compare (none: the default size).
  */
 public final class BigUpload {
-
-  private static final String OURS = "blob store, in parts";
 
   private interface Upload {
     void run(String key) throws Exception;
@@ -39,11 +40,24 @@ public final class BigUpload {
   /**
    * A way to upload.
    *
+   * @param plain whether it is a client that the store is compared with
    * @param rates in megabytes per second, of each round
    */
-  private record Way(String name, Upload upload, List<Double> rates) {
-    Way(String name, Upload upload) {
-      this(name, upload, new ArrayList<>());
+  private record Way(String name, boolean plain, Upload upload, List<Double> rates) {
+    static Way ofStore(String name, BlobStore store, Path file) {
+      return new Way(name, false, key -> store.putFile(key, file), new ArrayList<>());
+    }
+
+    static Way plain(String name, Upload upload) {
+      return new Way(name, true, upload, new ArrayList<>());
+    }
+
+    double median() {
+      List<Double> sorted = rates.stream().sorted().toList();
+      int middle = sorted.size() / 2;
+      return sorted.size() % 2 == 1
+          ? sorted.get(middle)
+          : (sorted.get(middle - 1) + sorted.get(middle)) / 2;
     }
   }
 
@@ -51,29 +65,29 @@ public final class BigUpload {
 
   public static void main(String[] args) throws Exception {
     PrintStream out = System.out;
-    if (args.length != 3) {
-      out.println("usage: BigUpload docker|URL MEGABYTES ROUNDS");
+    if (args.length < 3) {
+      out.println("usage: BigUpload docker|URL MEGABYTES ROUNDS [MEGABYTES_OF_A_PART...]");
       System.exit(2);
     }
     int megabytes = Integer.parseInt(args[1]);
     int rounds = Integer.parseInt(args[2]);
+    List<String> sizes = List.of(args).subList(3, args.length);
     String directory = "upload-" + System.nanoTime();
     Scratch scratch = new Scratch();
     Path file = write(scratch.make().resolve("big.sst"), megabytes);
     try (S3Target target = S3Target.open(args[0]);
-        BlobStore store = target.store(directory);
         S3AsyncClient plain = target.client().build();
         S3AsyncClient parts = target.client().multipartEnabled(true).build();
         S3Presigner presigner = presigner(target)) {
       HttpClient http = HttpClient.newHttpClient();
-      List<Way> ways =
-          List.of(
-              new Way(OURS, key -> store.putFile(key, file)),
-              new Way("SDK, one PUT", key -> put(target, plain, directory + "/" + key, file)),
-              new Way("SDK, in parts", key -> put(target, parts, directory + "/" + key, file)),
-              new Way(
-                  "JDK, one PUT",
-                  key -> put(target, presigner, http, directory + "/" + key, file)));
+      Map<String, BlobStore> stores = stores(target, directory, sizes);
+      List<Way> ways = new ArrayList<>();
+      stores.forEach((name, store) -> ways.add(Way.ofStore(name, store, file)));
+      ways.add(Way.plain("SDK, one PUT", key -> put(target, plain, directory + "/" + key, file)));
+      ways.add(Way.plain("SDK, in parts", key -> put(target, parts, directory + "/" + key, file)));
+      ways.add(
+          Way.plain(
+              "JDK, one PUT", key -> put(target, presigner, http, directory + "/" + key, file)));
       // The first round warms up.
       for (int round = -1; round < rounds; round++) {
         List<Way> turn = new ArrayList<>(ways);
@@ -86,13 +100,29 @@ public final class BigUpload {
           if (round >= 0) {
             way.rates.add(rate);
           }
-          store.delete(List.of(key));
+          stores.values().iterator().next().delete(List.of(key));
         }
       }
+      stores.values().forEach(BlobStore::close);
       print(out, megabytes, ways);
     } finally {
       scratch.delete();
     }
+  }
+
+  /** Stores by the name of their size of parts. */
+  private static Map<String, BlobStore> stores(
+      S3Target target, String directory, List<String> sizes) {
+    Map<String, BlobStore> stores = new LinkedHashMap<>();
+    if (sizes.isEmpty()) {
+      stores.put("blob store", target.store(directory, Map.of()));
+    }
+    for (String size : sizes) {
+      stores.put(
+          "blob store, " + size + " MB",
+          target.store(directory, Map.of("s3.multipart.part-size", size + " mb")));
+    }
+    return stores;
   }
 
   private static Path write(Path file, int megabytes) throws IOException {
@@ -141,33 +171,20 @@ public final class BigUpload {
   }
 
   private static void print(PrintStream out, int megabytes, List<Way> ways) {
-    double ours = 0;
-    double fastest = 0;
+    double fastest = ways.stream().filter(Way::plain).mapToDouble(Way::median).max().orElseThrow();
     for (Way way : ways) {
-      double median = median(way.rates);
-      if (way.name.equals(OURS)) {
-        ours = median;
-      } else {
-        fastest = Math.max(fastest, median);
-      }
       out.printf(
           Locale.ROOT,
-          "%-22s %d MB at a median of %.0f MB/s (%.0f to %.0f)%n",
+          "%-22s %d MB at a median of %.0f MB/s (%.0f to %.0f)%s%n",
           way.name,
           megabytes,
-          median,
+          way.median(),
           Collections.min(way.rates),
-          Collections.max(way.rates));
+          Collections.max(way.rates),
+          way.plain
+              ? ""
+              : String.format(
+                  Locale.ROOT, ", %.2f of the fastest plain client", way.median() / fastest));
     }
-    out.printf(
-        Locale.ROOT, "the blob store reaches %.2f of the fastest plain client%n", ours / fastest);
-  }
-
-  private static double median(List<Double> values) {
-    List<Double> sorted = values.stream().sorted().toList();
-    int middle = sorted.size() / 2;
-    return sorted.size() % 2 == 1
-        ? sorted.get(middle)
-        : (sorted.get(middle - 1) + sorted.get(middle)) / 2;
   }
 }

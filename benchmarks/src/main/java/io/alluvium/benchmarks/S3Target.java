@@ -61,8 +61,14 @@ final class S3Target implements AutoCloseable {
     return settings;
   }
 
-  BlobStore store(String directory) {
-    Map<String, String> settings = settings(directory, endpoint);
+  /**
+   * A blob store.
+   *
+   * @param more settings, by option key
+   */
+  BlobStore store(String directory, Map<String, String> more) {
+    Map<String, String> settings = new HashMap<>(settings(directory, endpoint));
+    settings.putAll(more);
     return BlobStores.open(uri(directory), Configuration.of(settings, StateBackend.options()));
   }
 
