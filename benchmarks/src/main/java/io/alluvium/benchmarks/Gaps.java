@@ -90,6 +90,7 @@ public final class Gaps {
             Integer.parseInt(args[1]),
             Integer.parseInt(args[3]),
             Integer.parseInt(args[4]));
+    gaps.turn("5s", new Measured()); // until the code of checkpoints is compiled
     Measured off = new Measured();
     Measured on = new Measured();
     for (int turn = 0; turn < Integer.parseInt(args[2]); turn++) {

@@ -228,11 +228,8 @@ final class Uploader {
     run(after);
   }
 
-  @SuppressWarnings("ThreadPriorityCheck") // a hint, nothing depends on it
   private void encode(Block block) {
-    // The task that sealed the block woke this thread, and on a busy machine the system may run it
-    // in the place of the task. Nothing here is urgent to the millisecond: the task goes first.
-    Thread.yield();
+    execution.giveWay();
     BlockEncoder encoder = startEncoding(block);
     if (encoder == null) {
       return;

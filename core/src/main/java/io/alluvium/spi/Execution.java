@@ -61,6 +61,12 @@ public interface Execution extends AutoCloseable {
    */
   <T> T await(CompletableFuture<T> future);
 
+  /**
+   * Lets a task that has just woken this thread go on first. On a busy machine the system may run
+   * the woken thread in the place of the one that woke it, for as long as it has work.
+   */
+  default void giveWay() {}
+
   /** Stops the threads; tasks that have not started are dropped. */
   @Override
   void close();

@@ -22,6 +22,7 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -29,6 +30,9 @@ import org.slf4j.LoggerFactory;
 public final class ThreadedExecution implements Execution {
 
   private static final Logger LOG = LoggerFactory.getLogger(ThreadedExecution.class);
+
+  /** What a task needs to end what it does, with some reserve. */
+  private static final long GIVE_WAY_NANOS = 100_000;
 
   @SuppressWarnings("removal")
   private static final AccessControlContext NOTHING_INHERITED =
@@ -95,6 +99,12 @@ public final class ThreadedExecution implements Execution {
   @Override
   public long nanoTime() {
     return System.nanoTime();
+  }
+
+  /** A yield is not enough: the system may give the processor back at once. */
+  @Override
+  public void giveWay() {
+    LockSupport.parkNanos(GIVE_WAY_NANOS);
   }
 
   @Override
