@@ -30,9 +30,10 @@ import org.apache.flink.util.FileUtils;
  * One job in a MiniCluster on each backend in turn, again and again: throughput, processor time,
  * allocation, checkpoints, restore, exactness. Confined to one thread.
  *
- * <p>Each run has two parts. The first takes nine tenths of the records at full speed, with
- * checkpoints all the while, and is cancelled. The second restores the newest checkpoint and goes
- * on to the end.
+ * <p>Each run has three parts, with checkpoints all the while. The first takes half of the records
+ * at full speed, where a checkpoint mostly waits for records that were on their way before it; the
+ * second takes two fifths at a pace that all backends keep up with, and is cancelled. The third
+ * restores the newest checkpoint and goes on to the end.
  */
 final class FlinkEvaluation {
 
@@ -40,12 +41,14 @@ final class FlinkEvaluation {
    * What to run.
    *
    * @param rounds how often each contender gets its turn
+   * @param recordsPerSecond of the second part
    */
   record Plan(
       Workload workload,
       long records,
       int keys,
       int rounds,
+      int recordsPerSecond,
       int parallelism,
       Duration checkpoint,
       Duration materialize) {}
@@ -56,24 +59,28 @@ final class FlinkEvaluation {
 
   private FlinkEvaluation() {}
 
-  /** Takes {@code WORKLOAD RECORDS KEYS ROUNDS [PARALLELISM CHECKPOINT_MS MATERIALIZE_MS]}. */
+  /**
+   * Takes {@code WORKLOAD RECORDS KEYS ROUNDS RECORDS_PER_SECOND [PARALLELISM CHECKPOINT_MS
+   * MATERIALIZE_MS]}.
+   */
   public static void main(String[] args) throws Exception {
-    if (args.length != 4 && args.length != 7) {
+    if (args.length != 5 && args.length != 8) {
       System.err.println(
-          "usage: FlinkEvaluation wordcount|sliding_window RECORDS KEYS ROUNDS"
+          "usage: FlinkEvaluation wordcount|sliding_window RECORDS KEYS ROUNDS RECORDS_PER_SECOND"
               + " [PARALLELISM CHECKPOINT_MS MATERIALIZE_MS]");
       System.exit(2);
     }
-    boolean all = args.length == 7;
+    boolean all = args.length == 8;
     run(
         new Plan(
             Workload.valueOf(args[0].toUpperCase(Locale.ROOT)),
             Long.parseLong(args[1]),
             Integer.parseInt(args[2]),
             Integer.parseInt(args[3]),
-            all ? Integer.parseInt(args[4]) : 2,
-            Duration.ofMillis(all ? Long.parseLong(args[5]) : 500),
-            Duration.ofMillis(all ? Long.parseLong(args[6]) : 30_000)),
+            Integer.parseInt(args[4]),
+            all ? Integer.parseInt(args[5]) : 2,
+            Duration.ofMillis(all ? Long.parseLong(args[6]) : 500),
+            Duration.ofMillis(all ? Long.parseLong(args[7]) : 30_000)),
         System.out);
   }
 
@@ -114,13 +121,31 @@ final class FlinkEvaluation {
   /** The source's quota, in one process with the test; readers wait when it is used up. */
   private static final class Quota {
     private static final CompletableFuture<Void> NOW = CompletableFuture.completedFuture(null);
-    private static final CompletableFuture<Void> NEVER = new CompletableFuture<>();
     private static final AtomicLong LEFT = new AtomicLong();
+    private static volatile CompletableFuture<Void> more = new CompletableFuture<>();
 
     private Quota() {}
 
+    /** A reader that waits is let go with the next release; its record is taken from the quota. */
     static CompletableFuture<Void> next() {
-      return LEFT.decrementAndGet() >= 0 ? NOW : NEVER;
+      CompletableFuture<Void> released = more;
+      return LEFT.decrementAndGet() >= 0 ? NOW : released;
+    }
+
+    static void set(long records) {
+      LEFT.set(records);
+      letGo();
+    }
+
+    static void release(long records) {
+      LEFT.addAndGet(records);
+      letGo();
+    }
+
+    private static void letGo() {
+      CompletableFuture<Void> before = more;
+      more = new CompletableFuture<>();
+      before.complete(null);
     }
   }
 
@@ -141,8 +166,8 @@ final class FlinkEvaluation {
       Workload.RESULTS.clear();
       Workload.UPDATES.reset();
       try (Cluster cluster = new Cluster(configuration)) {
-        long records = plan.records * 9 / 10;
-        Quota.LEFT.set(records);
+        long records = plan.records / 2;
+        Quota.set(records);
         JobID first = cluster.submit(graph(), SavepointRestoreSettings.none());
         awaitUpdates(cluster, first, 1, () -> {});
         long startNanos = System.nanoTime();
@@ -153,20 +178,37 @@ final class FlinkEvaluation {
         double cpuMicros = (cpuNanos() - startCpuNanos) / 1e3;
         double allocatedBytes = allocations.bytes();
         cluster.awaitCheckpoint(first);
+        long pacedFrom = System.currentTimeMillis();
+        pace(cluster, first);
+        cluster.awaitCheckpoint(first);
         String checkpoint = cluster.cancel(first);
-        Cluster.Checkpoints checkpoints = cluster.checkpoints(first);
+        List<Cluster.Completed> checkpoints = cluster.checkpoints(first);
 
-        Quota.LEFT.set(Long.MAX_VALUE);
+        Quota.set(Long.MAX_VALUE / 2);
         JobID second = cluster.submit(graph(), restoring(checkpoint));
         cluster.awaitFinished(second, LONGEST);
         return new Measured(
             records / seconds,
             cpuMicros / records,
             allocatedBytes / records,
-            checkpoints.millis(),
-            checkpoints.bytes(),
+            checkpoints.stream().filter(each -> each.triggered() < pacedFrom).toList(),
+            checkpoints.stream().filter(each -> each.triggered() >= pacedFrom).toList(),
             cluster.restoreMillis(second),
             Workload.RESULTS.equals(expected));
+      }
+    }
+
+    private void pace(Cluster cluster, JobID job) throws Exception {
+      long records = plan.records * 2 / 5;
+      long start = System.nanoTime();
+      long released = 0;
+      while (released < records) {
+        cluster.checkRunning(job);
+        Thread.sleep(POLL_MILLIS);
+        double seconds = (System.nanoTime() - start) / 1e9;
+        long due = Math.min(records, (long) (seconds * plan.recordsPerSecond));
+        Quota.release(due - released);
+        released = due;
       }
     }
 

@@ -20,14 +20,15 @@ final class FlinkEvaluationTest {
     Map<Contender, Measured> measured =
         FlinkEvaluation.run(
             new FlinkEvaluation.Plan(
-                workload, 40_000, 500, 1, 2, Duration.ofMillis(50), Duration.ofMillis(300)),
+                workload, 40_000, 500, 1, 20_000, 2, Duration.ofMillis(50), Duration.ofMillis(300)),
             new PrintStream(printed, true, StandardCharsets.UTF_8));
     assertThat(measured).containsOnlyKeys(Contender.values());
     assertThat(measured.values())
         .allSatisfy(
             run -> {
               assertThat(run.exact()).isTrue();
-              assertThat(run.checkpointMillis()).isNotEmpty();
+              assertThat(run.atFullSpeed()).isNotEmpty();
+              assertThat(run.atPace()).isNotEmpty();
               assertThat(run.restoreMillis()).isNotNegative();
               // A record is an object at least, and no more than a few of its own size.
               assertThat(run.allocatedBytesPerRecord()).isBetween(24.0, 200_000.0);

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.api.common.JobStatus;
 import org.apache.flink.configuration.Configuration;
@@ -18,6 +19,7 @@ import org.apache.flink.runtime.checkpoint.CheckpointException;
 import org.apache.flink.runtime.checkpoint.CheckpointStatsHistory;
 import org.apache.flink.runtime.checkpoint.CheckpointStatsStatus;
 import org.apache.flink.runtime.checkpoint.CompletedCheckpointStats;
+import org.apache.flink.runtime.checkpoint.TaskStateStats;
 import org.apache.flink.runtime.execution.ExecutionState;
 import org.apache.flink.runtime.executiongraph.AccessExecution;
 import org.apache.flink.runtime.executiongraph.AccessExecutionGraph;
@@ -26,6 +28,7 @@ import org.apache.flink.runtime.jobgraph.SavepointRestoreSettings;
 import org.apache.flink.runtime.jobmaster.JobResult;
 import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
+import org.apache.flink.runtime.util.stats.StatsSummary;
 import org.apache.flink.streaming.api.graph.StreamGraph;
 
 /** Two TaskManagers in this process, each of which may be taken away. Confined to one thread. */
@@ -134,33 +137,51 @@ public final class Cluster implements AutoCloseable {
 
   /** Waits for a checkpoint that completes from now on. */
   public void awaitCheckpoint(JobID job) throws Exception {
-    int before = checkpoints(job).millis().length;
-    while (checkpoints(job).millis().length == before) {
+    int before = checkpoints(job).size();
+    while (checkpoints(job).size() == before) {
       checkRunning(job);
       Thread.sleep(POLL_MILLIS);
     }
   }
 
   /**
-   * The completed checkpoints of a job.
+   * A completed checkpoint.
    *
-   * @param millis their durations, sorted
-   * @param bytes what they stored, together
+   * @param triggered wall-clock time, in milliseconds
+   * @param millis from then until the last subtask had answered
+   * @param syncMillis the synchronous part of the slowest subtask
+   * @param asyncMillis the asynchronous part of the slowest subtask
+   * @param bytes stored for it
    */
-  public record Checkpoints(long[] millis, long bytes) {}
+  public record Completed(
+      long triggered, long millis, long syncMillis, long asyncMillis, long bytes) {}
 
   /** Those in the history of a job. */
-  public Checkpoints checkpoints(JobID job) throws Exception {
-    List<AbstractCheckpointStats> completed =
-        history(job).getCheckpoints().stream()
-            .filter(stats -> stats.getStatus() == CheckpointStatsStatus.COMPLETED)
-            .toList();
-    return new Checkpoints(
-        completed.stream()
-            .mapToLong(AbstractCheckpointStats::getEndToEndDuration)
-            .sorted()
-            .toArray(),
-        completed.stream().mapToLong(AbstractCheckpointStats::getCheckpointedSize).sum());
+  public List<Completed> checkpoints(JobID job) throws Exception {
+    return history(job).getCheckpoints().stream()
+        .filter(stats -> stats.getStatus() == CheckpointStatsStatus.COMPLETED)
+        .map(
+            stats ->
+                new Completed(
+                    stats.getTriggerTimestamp(),
+                    stats.getEndToEndDuration(),
+                    slowest(
+                        stats,
+                        TaskStateStats.TaskStateStatsSummary::getSyncCheckpointDurationStats),
+                    slowest(
+                        stats,
+                        TaskStateStats.TaskStateStatsSummary::getAsyncCheckpointDurationStats),
+                    stats.getCheckpointedSize()))
+        .toList();
+  }
+
+  private static long slowest(
+      AbstractCheckpointStats stats,
+      Function<TaskStateStats.TaskStateStatsSummary, StatsSummary> part) {
+    return stats.getAllTaskStateStats().stream()
+        .mapToLong(task -> part.apply(task.getSummaryStats()).getMaximum())
+        .max()
+        .orElse(0);
   }
 
   /** How long the slowest task of a job took for its state. */

@@ -91,7 +91,8 @@ final class FileMergingTest {
   }
 
   private Configuration configuration(Random random, Phase phase) {
-    Configuration configuration = Scenario.configuration(random, directory.toUri().toString());
+    Configuration configuration =
+        Scenario.aligned(Scenario.configuration(random, directory.toUri().toString()));
     configuration.set(AlluviumOptions.TABLE, "rocksdb");
     configuration.set(AlluviumOptions.CHANGELOG_ENABLED, phase.changelog());
     configuration.set(AlluviumOptions.MATERIALIZE_INTERVAL, Duration.ofMillis(100));

@@ -42,6 +42,11 @@ final class FlinkChangelogTest {
     play("memory", List.of(new Phase(2, false), new Phase(3, true), new Phase(1, false)));
   }
 
+  @Test
+  void job_belowFlinksChangelogInFiles_isExactAndWarns() throws Exception {
+    play("filesystem", List.of(new Phase(2, true), new Phase(3, true), new Phase(1, true)));
+  }
+
   /** Each phase fails, and the next one goes on from its last checkpoint. */
   private void play(String storage, List<Phase> phases) throws Exception {
     Random random = new Random(storage.hashCode());
@@ -95,7 +100,8 @@ final class FlinkChangelogTest {
 
   private Configuration job(Random random, boolean wrapped) {
     Configuration configuration =
-        Scenario.configuration(random, directory.resolve("checkpoints").toUri().toString());
+        Scenario.aligned(
+            Scenario.configuration(random, directory.resolve("checkpoints").toUri().toString()));
     configuration.set(StateChangelogOptions.ENABLE_STATE_CHANGE_LOG, wrapped);
     configuration.set(
         StateChangelogOptions.PERIODIC_MATERIALIZATION_INTERVAL, Duration.ofMillis(100));

@@ -74,6 +74,10 @@ final class RescaledJob {
         boolean last = phase == parallelisms.size() - 1;
         // Another table, with or without changelog, from phase to phase.
         Configuration configuration = Scenario.configuration(random, storage + "/checkpoints");
+        boolean withSavepoint = savepointFirst == (phase == 0);
+        if (!last && !withSavepoint) {
+          configuration = Scenario.aligned(configuration);
+        }
         configurations.add(configuration);
         JobID id =
             cluster.submit(graph(job, traffic, configuration, parallelisms.get(phase), name), from);
@@ -82,7 +86,7 @@ final class RescaledJob {
           run.release(Long.MAX_VALUE / 2);
           cluster.awaitFinished(id);
         } else {
-          from = leave(id, savepointFirst == (phase == 0));
+          from = leave(id, withSavepoint);
           onLeaving.accept(from.getRestorePath());
         }
       }

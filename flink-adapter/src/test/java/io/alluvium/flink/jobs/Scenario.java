@@ -54,4 +54,13 @@ final class Scenario {
         RestartStrategyOptions.RESTART_STRATEGY_FIXED_DELAY_DELAY, Duration.ofMillis(10));
     return configuration;
   }
+
+  /**
+   * Makes checkpoints fit for another parallelism. What an unaligned one holds between two tasks
+   * includes watermarks of readers whose slices are dealt out anew then: an event of a slice that
+   * was behind would be late.
+   */
+  static Configuration aligned(Configuration configuration) {
+    return configuration.set(CheckpointingOptions.ENABLE_UNALIGNED, false);
+  }
 }
