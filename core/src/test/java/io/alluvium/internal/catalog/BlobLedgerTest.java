@@ -1,0 +1,96 @@
+package io.alluvium.internal.catalog;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.alluvium.StateBackendException;
+import io.alluvium.internal.catalog.BlobLedger.Fresh;
+import io.alluvium.spi.BlobName;
+import io.alluvium.spi.Incarnation;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Each state of a name, one at a time. */
+final class BlobLedgerTest {
+
+  private final BlobLedger ledger = new BlobLedger();
+  private final Set<BlobName> live = new HashSet<>();
+
+  @BeforeEach
+  void start() {
+    ledger.start(Incarnation.random(new Random(1)));
+    var unused = ledger.register(() -> Set.copyOf(live));
+  }
+
+  private Set<BlobName> garbage() {
+    return ledger.plan(Fresh.SPARED, Set::of);
+  }
+
+  /** A name that was in the live set of its backend, and is not any more. */
+  private BlobName given() {
+    BlobName name = ledger.next(BlobName.Kind.LOG);
+    live.add(name);
+    assertThat(garbage()).doesNotContain(name);
+    live.remove(name);
+    return name;
+  }
+
+  @Test
+  void plan_whatNobodyNeeds_isGarbageUntilItIsForgotten() {
+    BlobName name = given();
+    assertThat(garbage()).containsExactly(name);
+    assertThat(garbage()).containsExactly(name);
+    ledger.forget(Set.of(name));
+    assertThat(garbage()).isEmpty();
+  }
+
+  @Test
+  void plan_freshName_isSparedWhileThereAreLiveSets() {
+    BlobName name = ledger.next(BlobName.Kind.LOG);
+    assertThat(garbage()).isEmpty();
+    assertThat(ledger.plan(Fresh.COLLECTED, Set::of)).isEmpty();
+    live.add(name);
+    assertThat(garbage()).isEmpty();
+  }
+
+  @Test
+  void plan_namesOfARetainedManifest_areKept() {
+    BlobName name = given();
+    assertThat(ledger.plan(Fresh.SPARED, () -> Set.of(name))).isEmpty();
+    assertThat(garbage()).containsExactly(name);
+  }
+
+  /** The backend has let go of it, and the manifest is not there yet. */
+  @Test
+  void plan_pinnedNames_areKeptUntilTheyAreUnpinned() {
+    List<BlobName> names = List.of(given());
+    ledger.pin(names);
+    assertThat(garbage()).isEmpty();
+    ledger.unpin(names);
+    assertThat(garbage()).containsExactlyElementsOf(names);
+  }
+
+  @Test
+  void pin_aNameThatIsGarbage_failsAndPinsNothing() {
+    BlobName gone = given();
+    BlobName kept = ledger.next(BlobName.Kind.LOG);
+    live.add(kept);
+    assertThat(garbage()).containsExactly(gone);
+    live.clear();
+    assertThatThrownBy(() -> ledger.pin(List.of(kept, gone)))
+        .isInstanceOf(StateBackendException.class)
+        .hasMessageContaining("'" + gone + "', which was collected as garbage");
+    assertThat(garbage()).containsExactlyInAnyOrder(kept, gone);
+  }
+
+  @Test
+  void pin_aNameThatWasNeverHandedOut_fails() {
+    BlobName other = new BlobName(ledger.incarnation(), 99, BlobName.Kind.LOG);
+    assertThatThrownBy(() -> ledger.pin(List.of(other)))
+        .hasMessageContaining("was never handed out");
+  }
+}
