@@ -1,11 +1,10 @@
 package io.alluvium.internal.catalog;
 
+import static io.alluvium.internal.catalog.SharedStore.slot;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.alluvium.CheckpointCatalog.Commit;
-import io.alluvium.internal.blob.MemoryBlobStore;
-import io.alluvium.spi.BlobInfo;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.Incarnation;
 import java.nio.ByteBuffer;
@@ -15,25 +14,11 @@ import org.junit.jupiter.api.Test;
 /** What an owner's collections ask of the store, delete and leave alone. */
 class GarbageCollectorTest {
 
-  private final MemoryBlobStore.Content content = new MemoryBlobStore.Content();
-  private final MemoryBlobStore raw = new MemoryBlobStore(content, "memory:raw", () -> 0L);
-  private long seed;
-
-  private Owner owner() {
-    return new Owner(content, ++seed, Owner.retain(1));
-  }
-
-  private List<String> names() {
-    return raw.list("").stream().map(BlobInfo::name).toList();
-  }
-
-  private static String slot(long slot) {
-    return SlotNames.of(slot);
-  }
+  private final SharedStore shared = new SharedStore();
 
   @Test
   void steadyState_listsNothingAndDeletesSlotsBeforeBlobs() {
-    Owner owner = owner();
+    Owner owner = shared.owner();
     owner.takeOver();
     owner.commitOne(1);
     owner.commitOne(2);
@@ -51,41 +36,42 @@ class GarbageCollectorTest {
 
   @Test
   void collection_deletionFailed_isTriedAgainAfterTheNextCommit() {
-    Owner owner = owner();
+    Owner owner = shared.owner();
     owner.takeOver();
     BlobName first = owner.commitOne(1);
     owner.store.failBefore(call -> call.is("delete", "slots/"), 1);
     BlobName second = owner.commitOne(2);
-    assertThat(names()).contains(first.toString(), slot(2));
+    assertThat(shared.names()).contains(first.toString(), slot(2));
     owner.store.failAfter(call -> call.is("delete", "data/"), 1);
     BlobName third = owner.commitOne(3);
-    assertThat(names()).doesNotContain(first.toString(), second.toString(), slot(2), slot(3));
+    assertThat(shared.names())
+        .doesNotContain(first.toString(), second.toString(), slot(2), slot(3));
     owner.store.clearCalls();
     BlobName fourth = owner.commitOne(4);
     assertThat(owner.store.calls()).filteredOn(call -> call.is("delete", "data/")).hasSize(1);
-    assertThat(names()).containsExactly(fourth.toString(), slot(1), slot(5));
-    assertThat(names()).doesNotContain(third.toString());
+    assertThat(shared.names()).containsExactly(fourth.toString(), slot(1), slot(5));
+    assertThat(shared.names()).doesNotContain(third.toString());
   }
 
   @Test
   void collectGarbage_atCleanEnd_leavesWhatIsRetainedAndTakeovers() {
-    Owner crashed = owner();
+    Owner crashed = shared.owner();
     crashed.takeOver();
     crashed.commitOne(1);
     crashed.upload();
-    Owner owner = owner();
+    Owner owner = shared.owner();
     owner.takeOver();
     BlobName lost = owner.upload();
     BlobName last = owner.upload();
     Commit unused = owner.commit(2, List.of(last));
     owner.live.add(lost);
     owner.collectAtEnd();
-    assertThat(names()).containsExactly(last.toString(), slot(1), slot(3), slot(4));
+    assertThat(shared.names()).containsExactly(last.toString(), slot(1), slot(3), slot(4));
   }
 
   @Test
   void collectGarbage_unknownIncarnationAndForeignNames_areLeftAlone() {
-    Owner owner = owner();
+    Owner owner = shared.owner();
     owner.takeOver();
     BlobName blob = owner.commitOne(1);
     BlobName unknown = Samples.log(new Incarnation(7, 7), 1);
@@ -93,19 +79,19 @@ class GarbageCollectorTest {
     put("data/readme");
     put("other/file");
     owner.collectAtEnd();
-    assertThat(names())
+    assertThat(shared.names())
         .containsExactlyInAnyOrder(
             blob.toString(), unknown.toString(), "data/readme", "other/file", slot(1), slot(2));
   }
 
   private void put(String name) {
-    raw.put(name, List.of(ByteBuffer.wrap(Owner.CONTENT)));
+    shared.raw.put(name, List.of(ByteBuffer.wrap(Owner.CONTENT)));
   }
 
   /** Memory may run out over a listing as anywhere else. */
   @Test
   void collection_endsInAnError_isTriedAgainAndKeepsNobodyWaiting() {
-    Owner owner = owner();
+    Owner owner = shared.owner();
     owner.takeOver();
     BlobName first = owner.commitOne(1);
     LiveRegistration broken =
@@ -115,11 +101,11 @@ class GarbageCollectorTest {
             });
     BlobName second = owner.commitOne(2);
     assertThatThrownBy(owner.catalog::collectGarbage).isInstanceOf(OutOfMemoryError.class);
-    assertThat(names()).contains(first.toString(), second.toString());
+    assertThat(shared.names()).contains(first.toString(), second.toString());
     broken.close();
     BlobName third = owner.commitOne(3);
-    assertThat(names()).doesNotContain(first.toString());
+    assertThat(shared.names()).doesNotContain(first.toString());
     owner.collectAtEnd();
-    assertThat(names()).containsExactly(third.toString(), slot(1), slot(4));
+    assertThat(shared.names()).containsExactly(third.toString(), slot(1), slot(4));
   }
 }

@@ -4,53 +4,33 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.alluvium.Checkpoint;
 import io.alluvium.CheckpointInspector;
-import io.alluvium.internal.blob.MemoryBlobStore;
-import io.alluvium.spi.BlobInfo;
 import io.alluvium.spi.ChangelogStorage;
-import java.nio.ByteBuffer;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** Slots that cannot be read, after somebody decided to go on without them. */
 class GivenUpSlotsTest {
 
-  private final MemoryBlobStore.Content content = new MemoryBlobStore.Content();
-  private final MemoryBlobStore raw = new MemoryBlobStore(content, "memory:raw", () -> 0L);
-  private long seed;
-
-  private Owner owner() {
-    return new Owner(content, ++seed, Owner.retain(1));
-  }
-
-  private List<String> names() {
-    return raw.list("").stream().map(BlobInfo::name).toList();
-  }
-
-  private void damage(long slot) {
-    String name = SlotNames.of(slot);
-    byte[] bytes = raw.read(name, 0, (int) raw.size(name).orElseThrow());
-    bytes[40] ^= 1;
-    raw.put(name, List.of(ByteBuffer.wrap(bytes)));
-  }
+  private final SharedStore shared = new SharedStore();
 
   @Test
   void startOver_damagedSlots_areNoNewsAfterItsFirstCommit_alsoUnderLaterOwners() {
-    Owner first = owner();
+    Owner first = shared.owner();
     first.takeOver();
     first.commitOne(1);
-    damage(2);
-    Owner second = owner();
+    shared.damage(2);
+    Owner second = shared.owner();
     second.catalog.startOver("job");
     assertThat(problems()).containsExactly(SlotNames.of(2));
     second.commitOne(2);
     assertThat(problems()).isEmpty();
 
-    Owner third = owner();
+    Owner third = shared.owner();
     third.takeOver();
     third.commitOne(3);
     assertThat(problems()).isEmpty();
-    assertThat(names()).as("it may be what fences an owner").contains(SlotNames.of(2));
-    damage(1);
+    assertThat(shared.names()).as("it may be what fences an owner").contains(SlotNames.of(2));
+    shared.damage(1);
     assertThat(problems())
         .as("damage that nobody has decided about")
         .containsExactly(SlotNames.of(1));
@@ -58,12 +38,12 @@ class GivenUpSlotsTest {
 
   @Test
   void takeOver_damagedSlotThatWasFallenBackFrom_isNoNewsAfterItsFirstCommit() {
-    Owner first = new Owner(content, ++seed, Owner.retain(2));
+    Owner first = shared.owner(Owner.retain(2));
     first.takeOver();
     first.commitOne(1);
     first.commitOne(2);
-    damage(3);
-    Owner owner = new Owner(content, ++seed, Owner.fallback(2));
+    shared.damage(3);
+    Owner owner = shared.owner(Owner.fallback(2));
     owner.takeOver();
     assertThat(problems()).containsExactly(SlotNames.of(3));
     owner.live.clear();
@@ -75,7 +55,7 @@ class GivenUpSlotsTest {
   private List<String> problems() {
     SlotInspector inspector =
         new SlotInspector(
-            raw,
+            shared.raw,
             new StepExecution(),
             (store, segment) -> new ChangelogStorage.Verification(List.of(), List.of()));
     List<String> listed =

@@ -1,14 +1,12 @@
 package io.alluvium.internal.catalog;
 
+import static io.alluvium.internal.catalog.SharedStore.slot;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.alluvium.Checkpoint;
 import io.alluvium.CheckpointCatalog.Commit;
 import io.alluvium.RestoreMode;
 import io.alluvium.StateBackendException.Kind;
-import io.alluvium.internal.blob.MemoryBlobStore;
-import io.alluvium.spi.BlobInfo;
-import java.nio.ByteBuffer;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -17,39 +15,27 @@ import org.junit.jupiter.api.Test;
  */
 class SlotCatalogFallbackTest {
 
-  private final MemoryBlobStore.Content content = new MemoryBlobStore.Content();
-  private final MemoryBlobStore raw = new MemoryBlobStore(content, "memory:raw", () -> 0L);
-  private long seed;
-
-  private Owner owner() {
-    return new Owner(content, ++seed, Owner.retain(1));
-  }
-
-  private List<String> names() {
-    return raw.list("").stream().map(BlobInfo::name).toList();
-  }
-
-  private static String slot(long slot) {
-    return SlotNames.of(slot);
-  }
+  private final SharedStore shared = new SharedStore();
 
   @Test
   void takeOver_damagedNewest_isCorruptAndSaysHowToFallBack() {
     damagedNewest();
     Expect.failure(
-        Kind.CORRUPT, () -> owner().takeOver(), slot(3), "alluvium.restore.fallback=true");
+        Kind.CORRUPT, () -> shared.owner().takeOver(), slot(3), "alluvium.restore.fallback=true");
   }
 
   @Test
   void takeOver_damagedNewestWithFallback_restoresTheOneBelowDetached() {
     damagedNewest();
-    Owner owner = new Owner(content, ++seed, Owner.fallback(2));
+    Owner owner = shared.owner(Owner.fallback(2));
     assertThat(owner.takeOver().orElseThrow().id()).isEqualTo(1);
     assertThat(owner.catalog.restoreMode()).isEqualTo(RestoreMode.DETACHED);
 
-    List<String> before = names();
+    List<String> before = shared.names();
     owner.collectAtEnd();
-    assertThat(names()).as("nothing is deleted before a checkpoint of its own").isEqualTo(before);
+    assertThat(shared.names())
+        .as("nothing is deleted before a checkpoint of its own")
+        .isEqualTo(before);
     Commit same =
         owner.catalog.commit(
             2,
@@ -60,37 +46,30 @@ class SlotCatalogFallbackTest {
 
   @Test
   void takeOver_nothingButDamagedWithFallback_isCorrupt() {
-    Owner first = owner();
+    Owner first = shared.owner();
     first.takeOver();
     first.commitOne(1);
-    damage(2);
-    Owner owner = new Owner(content, ++seed, Owner.fallback(1));
+    shared.damage(2);
+    Owner owner = shared.owner(Owner.fallback(1));
     Expect.failure(Kind.CORRUPT, owner::takeOver, "no checkpoint that can be restored", slot(2));
   }
 
   private void damagedNewest() {
-    Owner first = new Owner(content, ++seed, Owner.retain(2));
+    Owner first = shared.owner(Owner.retain(2));
     first.takeOver();
     first.commitOne(1);
     first.commitOne(2);
-    damage(3);
-  }
-
-  private void damage(long slot) {
-    String name = slot(slot);
-    byte[] bytes = raw.read(name, 0, (int) raw.size(name).orElseThrow());
-    bytes[40] ^= 1;
-    raw.put(name, List.of(ByteBuffer.wrap(bytes)));
+    shared.damage(3);
   }
 
   @Test
   void fallbackFrom_damagedBlobs_givesTheNextOlderAndDoesNotCountTheDamaged() {
-    Owner first = new Owner(content, ++seed, Owner.retain(3));
+    Owner first = shared.owner(Owner.retain(3));
     first.takeOver();
     first.commitOne(1);
     first.commitOne(2);
     first.commitOne(3);
-    Owner owner = new Owner(content, ++seed, Owner.fallback(2));
+    Owner owner = shared.owner(Owner.fallback(2));
     Checkpoint third = owner.takeOver().orElseThrow();
     Checkpoint second = owner.catalog.fallbackFrom(third).orElseThrow();
     assertThat(second.id()).isEqualTo(2);
@@ -103,20 +82,20 @@ class SlotCatalogFallbackTest {
     owner.live.clear();
     owner.commitOne(4);
     owner.commitOne(5);
-    assertThat(names()).filteredOn(name -> name.startsWith("slots/")).hasSize(4);
+    assertThat(shared.names()).filteredOn(name -> name.startsWith("slots/")).hasSize(4);
     Expect.failure(Kind.INVALID, () -> owner.catalog.fallbackFrom(third), "has committed");
   }
 
   @Test
   void fallbackFrom_notAllowed_isEmpty() {
     damagedNewestBlobs();
-    Owner owner = owner();
+    Owner owner = shared.owner();
     Checkpoint newest = owner.takeOver().orElseThrow();
     assertThat(owner.catalog.fallbackFrom(newest)).isEmpty();
   }
 
   private void damagedNewestBlobs() {
-    Owner first = new Owner(content, ++seed, Owner.retain(2));
+    Owner first = shared.owner(Owner.retain(2));
     first.takeOver();
     first.commitOne(1);
     first.commitOne(2);

@@ -1,5 +1,6 @@
 package io.alluvium.internal.catalog;
 
+import static io.alluvium.internal.catalog.SharedStore.slot;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -9,9 +10,7 @@ import io.alluvium.CheckpointHandle;
 import io.alluvium.KeyGroupRange;
 import io.alluvium.RestoreMode;
 import io.alluvium.StateBackendException.Kind;
-import io.alluvium.internal.blob.MemoryBlobStore;
 import io.alluvium.internal.catalog.CatalogSettings.Fencing;
-import io.alluvium.spi.BlobInfo;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.Incarnation;
 import java.nio.ByteBuffer;
@@ -23,38 +22,24 @@ import org.junit.jupiter.api.Test;
 /** One owner at a time: what each call does and refuses. */
 class SlotCatalogTest {
 
-  private final MemoryBlobStore.Content content = new MemoryBlobStore.Content();
-  private final MemoryBlobStore raw = new MemoryBlobStore(content, "memory:raw", () -> 0L);
-  private long seed;
-
-  private Owner owner() {
-    return new Owner(content, ++seed, Owner.retain(1));
-  }
-
-  private List<String> names() {
-    return raw.list("").stream().map(BlobInfo::name).toList();
-  }
-
-  private static String slot(long slot) {
-    return SlotNames.of(slot);
-  }
+  private final SharedStore shared = new SharedStore();
 
   @Test
   void takeOver_emptyStore_ownsTheFirstSlot() {
-    Owner owner = owner();
+    Owner owner = shared.owner();
     assertThat(owner.takeOver()).isEmpty();
     assertThat(owner.catalog.latest()).isEmpty();
     assertThat(owner.catalog.restoreMode()).isEqualTo(RestoreMode.REUSE);
-    assertThat(names()).containsExactly(slot(1));
+    assertThat(shared.names()).containsExactly(slot(1));
     assertThat(owner.catalog.names().incarnation()).isEqualTo(owner.catalog.incarnation());
   }
 
   @Test
   void takeOver_afterCommit_restoresWhatWasCommitted() {
-    Owner first = owner();
+    Owner first = shared.owner();
     first.takeOver();
     BlobName blob = first.commitOne(1);
-    Owner second = owner();
+    Owner second = shared.owner();
     Checkpoint restored = second.takeOver().orElseThrow();
     assertThat(restored.id()).isEqualTo(1);
     assertThat(restored.slot()).isEqualTo(2);
@@ -68,42 +53,43 @@ class SlotCatalogTest {
 
   @Test
   void startOver_firstCommit_retiresEverythingBelow() {
-    Owner first = new Owner(content, ++seed, Owner.retain(3));
+    Owner first = shared.owner(Owner.retain(3));
     first.takeOver();
     for (int id = 1; id <= 3; id++) {
       first.commitOne(id);
     }
-    Owner second = new Owner(content, ++seed, Owner.retain(3));
+    Owner second = shared.owner(Owner.retain(3));
     second.catalog.startOver("job");
     assertThat(second.catalog.latest()).isEmpty();
     second.catalog.collectGarbage();
-    assertThat(names()).contains(slot(2), slot(3), slot(4));
+    assertThat(shared.names()).contains(slot(2), slot(3), slot(4));
 
     BlobName blob = second.commitOne(4);
     second.catalog.collectGarbage();
 
-    assertThat(names()).containsExactlyInAnyOrder(slot(1), slot(5), slot(6), blob.toString());
+    assertThat(shared.names())
+        .containsExactlyInAnyOrder(slot(1), slot(5), slot(6), blob.toString());
   }
 
   @Test
   void startOver_damagedSlots_leavesThemAlone() {
-    Owner first = owner();
+    Owner first = shared.owner();
     first.takeOver();
     first.commitOne(1);
-    raw.delete(List.of(slot(2)));
-    raw.put(slot(2), List.of(ByteBuffer.wrap("damaged".getBytes(UTF_8))));
-    Owner second = owner();
+    shared.raw.delete(List.of(slot(2)));
+    shared.raw.put(slot(2), List.of(ByteBuffer.wrap("damaged".getBytes(UTF_8))));
+    Owner second = shared.owner();
     second.catalog.startOver("job");
     second.commitOne(1);
     second.catalog.collectGarbage();
 
-    assertThat(names()).contains(slot(1), slot(2), slot(3), slot(4));
+    assertThat(shared.names()).contains(slot(1), slot(2), slot(3), slot(4));
     assertThat(second.catalog.latest().orElseThrow().slot()).isEqualTo(4);
   }
 
   @Test
   void takeOver_storeOverwrites_isInvalidAndNamesTheOption() {
-    Owner owner = owner();
+    Owner owner = shared.owner();
     owner.store.ignoreConditions();
     Expect.failure(
         Kind.INVALID,
@@ -113,18 +99,18 @@ class SlotCatalogTest {
         "If-None-Match",
         "alluvium.fencing=none");
     // The takeover record was put again, nothing else.
-    assertThat(names()).containsExactly(slot(1));
+    assertThat(shared.names()).containsExactly(slot(1));
   }
 
   @Test
   void takeOver_storeOverwritesAndFencingIsNone_worksAndSeesTakenSlots() {
     CatalogSettings unfenced =
         new CatalogSettings(1, false, Duration.ofSeconds(60), Fencing.NONE, "test");
-    Owner first = new Owner(content, ++seed, unfenced);
+    Owner first = shared.owner(unfenced);
     first.store.ignoreConditions();
     first.takeOver();
     first.commitOne(1);
-    Owner second = new Owner(content, ++seed, unfenced);
+    Owner second = shared.owner(unfenced);
     second.store.ignoreConditions();
     assertThat(second.takeOver().orElseThrow().id()).isEqualTo(1);
     // Nobody keeps two processes apart, but who looks sees the other's slot.
@@ -134,17 +120,17 @@ class SlotCatalogTest {
 
   @Test
   void takeOver_answersGetLost_stillSeesThatTheStoreRefuses() {
-    Owner owner = owner();
+    Owner owner = shared.owner();
     owner.store.failAfter(call -> call.is("putIfAbsent", "slots/"), 3);
     assertThat(owner.takeOver()).isEmpty();
-    assertThat(names()).containsExactly(slot(1));
+    assertThat(shared.names()).containsExactly(slot(1));
   }
 
   @Test
   void takeOver_otherJobsDirectory_isInvalidAndWritesNothing() {
-    Owner first = owner();
+    Owner first = shared.owner();
     first.takeOver();
-    Owner other = owner();
+    Owner other = shared.owner();
     Expect.failure(
         Kind.INVALID,
         () -> other.catalog.takeOver("another"),
@@ -152,17 +138,17 @@ class SlotCatalogTest {
         "'another'",
         "memory:test",
         "one directory belongs to one job");
-    assertThat(names()).containsExactly(slot(1));
+    assertThat(shared.names()).containsExactly(slot(1));
     Expect.failure(Kind.INVALID, () -> other.catalog.takeOver(" "), "name of a job");
   }
 
   @Test
   void takeOver_firstSlotRacedByAnotherJob_isInvalid() {
-    Owner first = owner();
-    Owner other = owner();
+    Owner first = shared.owner();
+    Owner other = shared.owner();
     other.store.before(call -> call.is("putIfAbsent", "slots/"), first::takeOver);
     Expect.failure(Kind.INVALID, () -> other.catalog.takeOver("another"), "'job'", "'another'");
-    assertThat(names()).containsExactly(slot(1));
+    assertThat(shared.names()).containsExactly(slot(1));
   }
 
   @Test
@@ -170,21 +156,21 @@ class SlotCatalogTest {
     byte[] newer = ManifestFormat.encode(Samples.exampleTakeover());
     newer[ManifestFormat.VERSION_AT + 1] = 9;
     ManifestFormatTest.sign(newer);
-    raw.putIfAbsent(slot(5), newer);
-    Expect.failure(Kind.INCOMPATIBLE, () -> owner().takeOver(), slot(5), "version 9");
-    assertThat(names()).containsExactly(slot(5));
+    shared.raw.putIfAbsent(slot(5), newer);
+    Expect.failure(Kind.INCOMPATIBLE, () -> shared.owner().takeOver(), slot(5), "version 9");
+    assertThat(shared.names()).containsExactly(slot(5));
   }
 
   @Test
   void takeOver_twice_isInvalid() {
-    Owner owner = owner();
+    Owner owner = shared.owner();
     owner.takeOver();
     Expect.failure(Kind.INVALID, owner::takeOver, "owns a job already");
   }
 
   @Test
   void takeOver_storeStaysAway_isUnavailableAndMayBeTriedAgain() {
-    Owner owner = owner();
+    Owner owner = shared.owner();
     owner.store.failBefore(call -> call.is("list", "slots/"), Integer.MAX_VALUE);
     Expect.failure(Kind.UNAVAILABLE, owner::takeOver, "injected");
     owner.store.heal();
@@ -194,7 +180,7 @@ class SlotCatalogTest {
 
   @Test
   void anyCall_beforeTakeOver_isInvalid() {
-    Owner owner = owner();
+    Owner owner = shared.owner();
     Expect.failure(Kind.INVALID, owner.catalog::incarnation, "takeOver");
     Expect.failure(Kind.INVALID, owner.catalog::latest, "takeOver");
     Expect.failure(Kind.INVALID, owner.catalog::collectGarbage, "takeOver");
@@ -204,7 +190,7 @@ class SlotCatalogTest {
 
   @Test
   void anyCall_afterClose_isClosed() {
-    Owner owner = owner();
+    Owner owner = shared.owner();
     owner.takeOver();
     owner.catalog.close();
     owner.catalog.close();
@@ -215,12 +201,12 @@ class SlotCatalogTest {
 
   @Test
   void commit_idNotGreater_isInvalid() {
-    Owner owner = owner();
+    Owner owner = shared.owner();
     owner.takeOver();
     owner.commitOne(8);
     Expect.failure(Kind.INVALID, () -> owner.commitOne(7), "checkpoint 7", "greater than 8");
     Expect.failure(Kind.INVALID, () -> owner.commitOne(8), "checkpoint 8");
-    Owner next = owner();
+    Owner next = shared.owner();
     next.takeOver();
     Expect.failure(Kind.INVALID, () -> next.commitOne(8), "checkpoint 8");
     next.commitOne(9);
@@ -228,7 +214,7 @@ class SlotCatalogTest {
 
   @Test
   void commit_nothingChanged_writesNothing() {
-    Owner owner = owner();
+    Owner owner = shared.owner();
     owner.takeOver();
     BlobName blob = owner.commitOne(1);
     owner.store.clearCalls();
@@ -244,25 +230,25 @@ class SlotCatalogTest {
     Commit changed =
         owner.catalog.commit(3, List.of(Samples.handle(3, List.of(blob))), "m3".getBytes(UTF_8));
     assertThat(changed.written()).isTrue();
-    assertThat(changed.manifestBytes()).isEqualTo(raw.size(slot(3)).orElseThrow());
+    assertThat(changed.manifestBytes()).isEqualTo(shared.raw.size(slot(3)).orElseThrow());
   }
 
   @Test
   void commit_nothingChangedSinceRestore_writesNothing() {
-    Owner first = owner();
+    Owner first = shared.owner();
     first.takeOver();
     BlobName blob = first.commitOne(1);
-    Owner second = owner();
+    Owner second = shared.owner();
     second.takeOver();
     Commit same =
         second.catalog.commit(2, List.of(Samples.handle(2, List.of(blob))), "m1".getBytes(UTF_8));
     assertThat(same.written()).isFalse();
-    assertThat(owner().takeOver().orElseThrow().id()).isEqualTo(1);
+    assertThat(shared.owner().takeOver().orElseThrow().id()).isEqualTo(1);
   }
 
   @Test
   void commit_handlesThatDoNotCoverTheJob_isInvalid() {
-    Owner owner = owner();
+    Owner owner = shared.owner();
     owner.takeOver();
     CheckpointHandle half = over(1, 0, 8);
     CheckpointHandle other = over(1, 8, 16);
@@ -283,25 +269,25 @@ class SlotCatalogTest {
 
   @Test
   void retention_keepsTheNewestAndTheirBlobs() {
-    Owner owner = new Owner(content, ++seed, Owner.retain(2));
+    Owner owner = shared.owner(Owner.retain(2));
     owner.takeOver();
     List<BlobName> blobs = new ArrayList<>();
     for (int id = 1; id <= 5; id++) {
       blobs.add(owner.commitOne(id));
     }
-    assertThat(names())
+    assertThat(shared.names())
         .containsExactly(
             blobs.get(3).toString(), blobs.get(4).toString(), slot(1), slot(5), slot(6));
   }
 
   @Test
   void isOlder_takeoversBelow_only() {
-    Owner first = owner();
+    Owner first = shared.owner();
     first.takeOver();
     first.commitOne(1);
-    Owner second = owner();
+    Owner second = shared.owner();
     second.takeOver();
-    Owner third = owner();
+    Owner third = shared.owner();
     third.takeOver();
     assertThat(third.catalog.isOlder(first.catalog.incarnation())).isTrue();
     assertThat(third.catalog.isOlder(second.catalog.incarnation())).isTrue();
@@ -315,7 +301,7 @@ class SlotCatalogTest {
 
   @Test
   void commit_blobThatWasCollected_isRefusedBeforeAnythingIsStored() {
-    Owner owner = owner();
+    Owner owner = shared.owner();
     owner.takeOver();
     BlobName first = owner.commitOne(1);
     owner.commitOne(2);
