@@ -4,12 +4,10 @@ import io.alluvium.spi.Execution;
 import io.alluvium.spi.RetryPolicy;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.random.RandomGenerator;
 import org.apache.flink.core.fs.CloseableRegistry;
 import org.apache.flink.runtime.state.CheckpointStateOutputStream;
-import org.apache.flink.runtime.state.StreamStateHandle;
 import org.apache.flink.util.function.SupplierWithException;
 import org.apache.flink.util.function.ThrowingConsumer;
 
@@ -61,7 +59,7 @@ record CheckpointFiles(
    *
    * @param registry ends the attempts when it is closed, as it is when the checkpoint is cancelled
    */
-  CompletableFuture<StreamStateHandle> store(File file, CloseableRegistry registry) {
+  FileAttempts store(File file, CloseableRegistry registry) {
     return new FileAttempts(this, file, registry).start();
   }
 }

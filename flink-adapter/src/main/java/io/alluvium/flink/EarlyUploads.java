@@ -1,5 +1,6 @@
 package io.alluvium.flink;
 
+import java.util.concurrent.CompletableFuture;
 import org.apache.flink.runtime.state.StreamStateHandle;
 import org.jspecify.annotations.Nullable;
 
@@ -9,10 +10,10 @@ interface EarlyUploads {
   boolean wants(Blob blob);
 
   /**
-   * Stores a blob; blocks.
+   * Stores a blob. Does not wait.
    *
-   * @return null when the blob has to wait for its checkpoint
-   * @throws io.alluvium.StateBackendException {@code UNAVAILABLE}
+   * @return the file, null when there is nowhere to store it before its checkpoint; fails with a
+   *     {@link io.alluvium.StateBackendException}
    */
-  @Nullable StreamStateHandle store(FlinkBlobStore store, Blob blob);
+  CompletableFuture<@Nullable StreamStateHandle> store(FlinkBlobStore store, Blob blob);
 }

@@ -69,15 +69,34 @@ final class FileAttempts implements Closeable {
     this.registry = registry;
   }
 
-  /** Makes the first attempt. The future is not the caller's to complete. */
-  CompletableFuture<StreamStateHandle> start() {
+  /** Makes the first attempt. */
+  FileAttempts start() {
     try {
       registry.registerCloseable(this);
       next();
     } catch (IOException e) {
       result.completeExceptionally(e);
     }
+    return this;
+  }
+
+  /** The file, once it is stored; not the caller's to complete. */
+  CompletableFuture<StreamStateHandle> stored() {
     return result;
+  }
+
+  /** Nobody needs the file any more: what is there of it goes. Does not wait. */
+  void giveUp() {
+    synchronized (this) {
+      if (decided) {
+        return;
+      }
+      decided = true;
+    }
+    List<Attempt> others = unregister();
+    result.completeExceptionally(
+        new IOException("'" + file.name() + "' is not needed, its checkpoint came to nothing"));
+    close(others);
   }
 
   /** The checkpoint was cancelled: the streams are closed with the registry that they are in. */
@@ -117,7 +136,7 @@ final class FileAttempts implements Closeable {
     try {
       registry.registerCloseable(attempt.streams);
       context.threads().execute(() -> run(attempt, before));
-    } catch (IOException | RejectedExecutionException e) {
+    } catch (IOException | RejectedExecutionException | VirtualMachineError e) {
       ended(attempt, null, e);
     }
   }
@@ -136,7 +155,8 @@ final class FileAttempts implements Closeable {
       context
           .metrics()
           .stored(file.purpose(), handle, (context.execution().nanoTime() - start) / 1000);
-    } catch (IOException | RuntimeException | VirtualMachineError | LinkageError e) {
+    } catch (Throwable e) {
+      // Whatever it is, somebody waits for the end of the attempt.
       failure = e;
     } finally {
       if (timer != null) {
@@ -179,8 +199,9 @@ final class FileAttempts implements Closeable {
     if (attempt.beside) {
       context.metrics().hedgeDecided();
     }
-    giveUpOthers();
+    List<Attempt> others = unregister();
     result.complete(handle);
+    close(others);
   }
 
   private void failed(Attempt attempt, Throwable failure) {
@@ -240,11 +261,13 @@ final class FileAttempts implements Closeable {
                 + last,
             last);
     all.subList(0, all.size() - 1).forEach(failure::addSuppressed);
-    giveUpOthers();
+    List<Attempt> others = unregister();
     result.completeExceptionally(failure);
+    close(others);
   }
 
-  private void giveUpOthers() {
+  /** It is decided: a closed registry leaves what still runs to {@link #close(List)}. */
+  private List<Attempt> unregister() {
     List<Attempt> others;
     synchronized (this) {
       others = new ArrayList<>(running);
@@ -252,10 +275,16 @@ final class FileAttempts implements Closeable {
     boolean unused = registry.unregisterCloseable(this);
     for (Attempt other : others) {
       unused = registry.unregisterCloseable(other.streams);
+    }
+    return others;
+  }
+
+  private void close(List<Attempt> others) {
+    for (Attempt other : others) {
       try {
         context.threads().execute(() -> IOUtils.closeQuietly(other.streams));
-      } catch (RejectedExecutionException e) {
-        LOG.debug("a slow stream of '{}' is left to itself: the process is closing", file.name());
+      } catch (RejectedExecutionException | VirtualMachineError e) {
+        LOG.debug("a slow stream of '{}' is left to itself: {}", file.name(), e.toString());
       }
     }
   }

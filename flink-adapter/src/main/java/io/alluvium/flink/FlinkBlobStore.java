@@ -16,11 +16,14 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 import org.apache.flink.runtime.state.StreamStateHandle;
@@ -44,7 +47,7 @@ final class FlinkBlobStore implements BlobStore {
    * else would need them. So a blob is ours until a checkpoint that names it has completed:
    *
    *   put            keeps a copy of our own: small ones in memory, others in a local file (a hard link for a table file)
-   *   early          may store it ahead of any checkpoint (a long changelog, a materialization); still ours to discard
+   *   early          may be stored ahead of any checkpoint (a long changelog, a materialization); still ours to discard
    *   give(n)        checkpoint n is about to name it: n gets the early file, or a new one made of our copy
    *   confirm(n)     n has completed: its files stand in Flink's registry, later checkpoints refer to them by a
    *                  placeholder, our copy goes
@@ -63,6 +66,10 @@ final class FlinkBlobStore implements BlobStore {
 
   @GuardedBy("this")
   private final Map<Long, Set<BlobName>> pending = new HashMap<>();
+
+  /** Checkpoints under way that have not said yet what they name. */
+  @GuardedBy("this")
+  private final Set<Long> announced = new HashSet<>();
 
   private volatile @Nullable EarlyUploads early;
 
@@ -110,8 +117,8 @@ final class FlinkBlobStore implements BlobStore {
   }
 
   /*
-   * A put whose early upload is slow counts as failed and is made again, beside the first. The copy is then kept already:
-   * the second one returns at once and leaves the copy, which the first may be reading, as it is.
+   * A put that fails or is slow is made again, beside the first. The copy is then kept already: the second one leaves it,
+   * which an early upload may be reading, as it is.
    */
   @Override
   public void put(String name, List<ByteBuffer> content) {
@@ -199,18 +206,32 @@ final class FlinkBlobStore implements BlobStore {
       }
       blob.storing = true;
     }
-    StreamStateHandle stored = null;
-    try {
-      stored = uploads.store(this, blob);
-    } finally {
-      synchronized (this) {
-        blob.storing = false;
-        if (stored != null && !closed && blobs.get(blob.name) == blob) {
-          blob.early = stored;
-          stored = null;
-        }
+    CompletableFuture<@Nullable StreamStateHandle> stored =
+        uploads.store(this, blob).whenComplete((handle, failure) -> storedEarly(blob, handle));
+    // The log goes on with our own copy. A materialization is nothing before it is stored.
+    if (blob.name.kind() == BlobName.Kind.TABLE) {
+      await(stored);
+    }
+  }
+
+  private void storedEarly(Blob blob, @Nullable StreamStateHandle handle) {
+    synchronized (this) {
+      blob.storing = false;
+      if (handle != null && blob.early == null && !closed && blobs.get(blob.name) == blob) {
+        blob.early = handle;
+        return;
       }
-      discard(stored);
+    }
+    if (handle != null) {
+      inBackground(List.of(), List.of(handle));
+    }
+  }
+
+  private static void await(CompletableFuture<@Nullable StreamStateHandle> stored) {
+    try {
+      var unused = stored.join();
+    } catch (CompletionException e) {
+      throw e.getCause() instanceof StateBackendException known ? known : e;
     }
   }
 
@@ -305,6 +326,11 @@ final class FlinkBlobStore implements BlobStore {
     return bytes != null || file != null;
   }
 
+  /** Checkpoint {@code id} is under way and will say by {@link #begin} what it names. */
+  synchronized void announce(long id) {
+    announced.add(id);
+  }
+
   /**
    * Checkpoint {@code id} names these blobs: they stay until its verdict.
    *
@@ -315,6 +341,7 @@ final class FlinkBlobStore implements BlobStore {
     for (BlobName name : names) {
       named.add(blob(name));
     }
+    announced.remove(id);
     pending.put(id, Set.copyOf(names));
     return named;
   }
@@ -331,14 +358,14 @@ final class FlinkBlobStore implements BlobStore {
   /**
    * Whether the kept file outlives the checkpoints that are under way: each that names the blob
    * refers to that very file. One with a file of its own may have completed already, and then Flink
-   * has deleted the kept one.
+   * has deleted the kept one. Of one that is only announced it is not known.
    *
    * @param asking a checkpoint that does not count
    */
   @GuardedBy("this")
   private boolean stays(Blob blob, long asking) {
     Place kept = blob.kept;
-    if (kept == null) {
+    if (kept == null || announced.stream().anyMatch(other -> other != asking)) {
       return false;
     }
     for (Map.Entry<Long, Set<BlobName>> other : pending.entrySet()) {
@@ -361,7 +388,7 @@ final class FlinkBlobStore implements BlobStore {
   /** The checkpoint came to nothing before it had the early file. */
   void giveBackEarly(Blob blob, StreamStateHandle taken) {
     synchronized (this) {
-      if (!closed && blobs.get(blob.name) == blob) {
+      if (!closed && blob.early == null && blobs.get(blob.name) == blob) {
         blob.early = taken;
         return;
       }
@@ -386,6 +413,7 @@ final class FlinkBlobStore implements BlobStore {
         }
       }
       pending.keySet().removeIf(other -> other <= id);
+      announced.removeIf(other -> other <= id);
       for (Blob blob : blobs.values()) {
         blob.given.keySet().removeIf(other -> other <= id);
         if (!keepsCopies && blob.hasOwnCopy() && stays(blob, id)) {
@@ -408,6 +436,7 @@ final class FlinkBlobStore implements BlobStore {
 
   /** The checkpoint came to nothing; what it was given is gone. */
   synchronized void abort(long id) {
+    announced.remove(id);
     pending.remove(id);
     blobs.values().forEach(blob -> blob.given.remove(id));
   }
@@ -501,6 +530,6 @@ final class FlinkBlobStore implements BlobStore {
       blobs.clear();
       pending.clear();
     }
-    discarded.forEach(FlinkBlobStore::discard);
+    inBackground(List.of(), discarded);
   }
 }

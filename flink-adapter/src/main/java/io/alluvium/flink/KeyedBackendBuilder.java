@@ -123,7 +123,12 @@ final class KeyedBackendBuilder<K> {
             RetryPolicy.of(SharedResources.configuration(settings.core())),
             random,
             new StoreMetrics(metrics));
-    TaskOwnedUploads early = new TaskOwnedUploads(parameters.getEnv(), threads, files.metrics());
+    TaskOwnedUploads early =
+        new TaskOwnedUploads(
+            parameters.getEnv()::getCheckpointStorageAccess,
+            threads,
+            files.threads(),
+            files.metrics());
     store.setEarlyUploads(early);
     Snapshots snapshots =
         new Snapshots(

@@ -49,7 +49,8 @@ final class SharedResources {
 
   /** No loader of a job may be kept by a thread that outlives the job. */
   private static Thread fileThread(Runnable task) {
-    Thread thread = new Thread(task, "alluvium-store-" + FILE_THREADS.incrementAndGet());
+    Thread thread =
+        new Thread(null, task, "alluvium-store-" + FILE_THREADS.incrementAndGet(), 0, false);
     thread.setDaemon(true);
     thread.setContextClassLoader(SharedResources.class.getClassLoader());
     return thread;

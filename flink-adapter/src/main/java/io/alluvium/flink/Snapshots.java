@@ -133,6 +133,7 @@ final class Snapshots implements AutoCloseable {
       synchronized (coreIds) {
         coreIds.put(checkpointId, coreId);
       }
+      parts.store.announce(checkpointId);
       begun = true;
       return new Running(checkpointId, coreId, parts.store, described, handle, awaited::close);
     } finally {

@@ -25,6 +25,7 @@ final class StreamWriter {
       throws IOException {
     CheckpointStateOutputStream out = open.get();
     boolean registered = false;
+    boolean done = false;
     try {
       registry.registerCloseable(out);
       registered = true;
@@ -37,12 +38,12 @@ final class StreamWriter {
       if (handle == null) {
         throw new IOException("the file of a checkpoint came out empty");
       }
+      done = true;
       return handle;
-    } catch (IOException | RuntimeException e) {
-      if (!registered || registry.unregisterCloseable(out)) {
+    } finally {
+      if (!done && (!registered || registry.unregisterCloseable(out))) {
         IOUtils.closeQuietly(out);
       }
-      throw e;
     }
   }
 }

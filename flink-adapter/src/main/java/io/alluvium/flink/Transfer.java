@@ -10,7 +10,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import org.apache.flink.core.fs.CloseableRegistry;
 import org.apache.flink.runtime.checkpoint.filemerging.FileMergingSnapshotManager;
@@ -59,10 +58,9 @@ final class Transfer {
   }
 
   /** Waits for a file. An interrupt ends the wait; the attempts end with the checkpoint. */
-  private static StreamStateHandle await(CompletableFuture<StreamStateHandle> file)
-      throws IOException {
+  private static StreamStateHandle await(FileAttempts file) throws IOException {
     try {
-      return file.get();
+      return file.stored().get();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IOException("interrupted while a file of a checkpoint was stored", e);
@@ -93,7 +91,7 @@ final class Transfer {
   private final Map<String, StreamStateHandle> files = new LinkedHashMap<>();
   private final Map<Blob, Place> places = new LinkedHashMap<>();
   private final List<StreamStateHandle> reused = new ArrayList<>();
-  private final List<CompletableFuture<StreamStateHandle>> written = new ArrayList<>();
+  private final List<FileAttempts> written = new ArrayList<>();
   private final Map<Blob, StreamStateHandle> taken = new LinkedHashMap<>();
   private long newBytes;
 
@@ -131,8 +129,9 @@ final class Transfer {
 
   /** The checkpoint came to nothing: its new files go, and what was stored early is ours again. */
   void undo() {
-    for (CompletableFuture<StreamStateHandle> file : written) {
-      var unused = file.whenComplete((handle, failure) -> FlinkBlobStore.discard(handle));
+    for (FileAttempts file : written) {
+      file.giveUp();
+      var unused = file.stored().whenComplete((handle, failure) -> FlinkBlobStore.discard(handle));
     }
     taken.forEach(store::giveBackEarly);
     store.abort(checkpointId);
@@ -206,7 +205,7 @@ final class Transfer {
 
   /** A file for each, several at once. */
   private void writeTables(List<Blob> tables) throws IOException {
-    Queue<CompletableFuture<StreamStateHandle>> underWay = new ArrayDeque<>();
+    Queue<FileAttempts> underWay = new ArrayDeque<>();
     int next = 0;
     for (Blob blob : tables) {
       while (next < tables.size() && underWay.size() < FILES_AT_ONCE) {
@@ -234,9 +233,8 @@ final class Transfer {
     newBytes += offset;
   }
 
-  private CompletableFuture<StreamStateHandle> write(
-      CheckpointFiles.Purpose purpose, List<Blob> blobs) {
-    CompletableFuture<StreamStateHandle> stored =
+  private FileAttempts write(CheckpointFiles.Purpose purpose, List<Blob> blobs) {
+    FileAttempts stored =
         target
             .files()
             .store(

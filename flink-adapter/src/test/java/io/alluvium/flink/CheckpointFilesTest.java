@@ -59,6 +59,10 @@ final class CheckpointFilesTest {
 
   private CompletableFuture<StreamStateHandle> store(
       CheckpointFiles files, Purpose purpose, Shelf shelf) {
+    return attempts(files, purpose, shelf).stored();
+  }
+
+  private FileAttempts attempts(CheckpointFiles files, Purpose purpose, Shelf shelf) {
     return files.store(
         new CheckpointFiles.File(
             "file", purpose, CONTENT.length, shelf::open, out -> out.write(CONTENT)),
@@ -114,6 +118,20 @@ final class CheckpointFilesTest {
     assertThat(shelf.opened()).isEqualTo(1);
   }
 
+  /** Neither waits for it, nor leaves it to whoever closes the registry. */
+  @Test
+  void giveUp_whileAStreamIsStuck_doesNotWaitForIt() throws Exception {
+    Shelf shelf = new Shelf(List.of(Shelf.Fate.STUCK));
+    FileAttempts attempts =
+        attempts(files(RetryPolicy.Kind.NONE, 1, NEVER), Purpose.MATERIALIZATION, shelf);
+    awaitThat(() -> shelf.opened() == 1);
+    attempts.giveUp();
+    assertThat(attempts.stored()).isCompletedExceptionally();
+    registry.close();
+    shelf.release();
+    awaitThat(() -> shelf.files().isEmpty());
+  }
+
   @Test
   void corruptContent_isNotAttemptedAgain() {
     Shelf shelf = new Shelf(List.of());
@@ -128,7 +146,8 @@ final class CheckpointFilesTest {
                     out -> {
                       throw StateBackendException.corrupt("nowhere");
                     }),
-                registry);
+                registry)
+            .stored();
     assertThatThrownBy(() -> stored.get(1, TimeUnit.MINUTES)).hasStackTraceContaining("nowhere");
     assertThat(shelf.opened()).isEqualTo(1);
     assertThat(shelf.files()).isEmpty();

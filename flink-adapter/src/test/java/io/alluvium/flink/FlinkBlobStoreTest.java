@@ -21,6 +21,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.flink.runtime.state.StreamStateHandle;
 import org.apache.flink.runtime.state.filesystem.FileStateHandle;
 import org.apache.flink.runtime.state.memory.ByteStreamStateHandle;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -57,8 +58,12 @@ final class FlinkBlobStoreTest {
     }
 
     @Override
-    public StreamStateHandle store(FlinkBlobStore from, Blob blob) {
+    public CompletableFuture<@Nullable StreamStateHandle> store(FlinkBlobStore from, Blob blob) {
       stores.incrementAndGet();
+      return CompletableFuture.supplyAsync(() -> read(from, blob));
+    }
+
+    private StreamStateHandle read(FlinkBlobStore from, Blob blob) {
       ByteArrayOutputStream read = new ByteArrayOutputStream();
       try (InputStream in = from.open(blob)) {
         read.write(in.readNBytes(content.length / 2));
@@ -74,20 +79,24 @@ final class FlinkBlobStoreTest {
     }
   }
 
-  /** As the log does it when the early upload is slow. */
+  /** Also the first one does not wait for the upload: the log goes on with our own copy. */
   @Test
   void put_again_whileTheFirstIsStoredEarly_leavesItAlone() throws Exception {
     SlowUploads uploads = new SlowUploads();
     store.setEarlyUploads(uploads);
-    CompletableFuture<Void> first = CompletableFuture.runAsync(this::put);
+    CompletableFuture.runAsync(this::put).get(1, TimeUnit.MINUTES);
     assertThat(uploads.halfWay.await(1, TimeUnit.MINUTES)).isTrue();
     Blob blob = store.blob(name);
     CompletableFuture.runAsync(this::put).get(1, TimeUnit.MINUTES);
     assertThat(store.blob(name)).isSameAs(blob);
+    assertThat(store.takeEarly(blob)).isNull();
     uploads.goOn.countDown();
-    first.get(1, TimeUnit.MINUTES);
     assertThat(uploads.stores).hasValue(1);
-    StreamStateHandle early = store.takeEarly(blob);
+    StreamStateHandle early = null;
+    for (int i = 0; early == null && i < 3000; i++) {
+      Thread.sleep(10);
+      early = store.takeEarly(blob);
+    }
     assertThat(early).isNotNull();
     assertThat(early.asBytesIfInMemory()).hasValue(content);
   }
@@ -111,6 +120,20 @@ final class FlinkBlobStoreTest {
     Place first = completed(1);
     Blob blob = store.blob(name);
     Place unused = begun(2);
+    assertThat(store.keptFor(3, blob)).isNull();
+    store.abort(2);
+    assertThat(store.keptFor(3, blob)).isEqualTo(first);
+  }
+
+  /** It may turn out to need a file of its own, complete first, and so end the kept one. */
+  @Test
+  void keptFor_whileAnotherIsOnlyAnnounced_isNothing() throws Exception {
+    put();
+    Place first = completed(1);
+    Blob blob = store.blob(name);
+    store.announce(2);
+    store.announce(3);
+    List<Blob> unused = store.begin(3, List.of(name));
     assertThat(store.keptFor(3, blob)).isNull();
     store.abort(2);
     assertThat(store.keptFor(3, blob)).isEqualTo(first);

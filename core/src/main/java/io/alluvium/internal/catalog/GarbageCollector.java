@@ -1,6 +1,7 @@
 package io.alluvium.internal.catalog;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import io.alluvium.StateBackendException;
 import io.alluvium.spi.BlobInfo;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.BlobStore;
@@ -101,10 +102,18 @@ final class GarbageCollector {
     }
     try {
       execution.downloads().execute(this::runInBackground);
-    } catch (RejectedExecutionException e) {
-      // The process is closing; what is left is collected by the next owner.
-      finish();
+    } catch (RejectedExecutionException | VirtualMachineError e) {
+      // The process is closing, or has no memory for a thread; the next owner, or the next commit,
+      // collects what is left.
+      giveUp();
     }
+  }
+
+  private void giveUp() {
+    synchronized (lock) {
+      askedAgain = false;
+    }
+    boolean unused = finish();
   }
 
   private void runInBackground() {
@@ -114,7 +123,9 @@ final class GarbageCollector {
       } catch (RuntimeException | VirtualMachineError | LinkageError e) {
         // Whatever it is, it must not leave a collection behind that never ends.
         failures.add(1);
-        LOG.warn("Garbage was not collected, the next checkpoint tries again: {}", e.getMessage());
+        LOG.warn(
+            "Garbage was not collected, the next checkpoint tries again: {}",
+            e instanceof StateBackendException ? e.getMessage() : e.toString());
       }
     } while (!finish());
   }
@@ -163,10 +174,7 @@ final class GarbageCollector {
       done = true;
     } finally {
       if (!done) {
-        synchronized (lock) {
-          askedAgain = false;
-        }
-        boolean unused = finish();
+        giveUp();
       }
     }
   }

@@ -191,7 +191,14 @@ public final class TableMaterializer implements AutoCloseable {
       failed(attempt, directory, Objects.requireNonNull(failure));
     } else {
       target.bases().returned(attempt);
-      CompletableFuture<?> unused = inOrder(() -> store(attempt, cut));
+      CompletableFuture<?> unused =
+          inOrder(() -> store(attempt, cut))
+              .whenComplete(
+                  (stored, refused) -> {
+                    if (refused != null) {
+                      failed(attempt, cut.directory(), refused);
+                    }
+                  });
     }
   }
 
@@ -360,19 +367,21 @@ public final class TableMaterializer implements AutoCloseable {
     }
     // Somebody waits for it, and it may stand behind an upload that takes its time.
     target.share().beginUrgent();
+    CompletableFuture<Bases.Base> stored;
     synchronized (this) {
-      CompletableFuture<Bases.Base> stored = inOrder(() -> storeUrgently(store, cut));
+      stored = inOrder(() -> store.apply(cut));
       lastUrgent = stored;
-      return stored;
     }
-  }
-
-  private Bases.Base storeUrgently(Function<TableCut, Bases.Base> store, TableCut cut) {
-    try {
-      return store.apply(cut);
-    } finally {
-      target.share().endUrgent();
-    }
+    // Also when there was no thread for it.
+    CompletableFuture<?> unused =
+        stored.whenComplete(
+            (base, failure) -> {
+              target.share().endUrgent();
+              if (failure != null) {
+                delete(cut.directory());
+              }
+            });
+    return stored;
   }
 
   private Bases.Base storeExact(long position, TableCut cut) {

@@ -1,0 +1,116 @@
+package io.alluvium.flink;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.alluvium.StateBackendException;
+import io.alluvium.spi.BlobName;
+import io.alluvium.spi.Execution;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import org.apache.flink.runtime.state.CheckpointStateOutputStream;
+import org.apache.flink.runtime.state.CheckpointStateToolset;
+import org.apache.flink.runtime.state.CheckpointStorageLocationReference;
+import org.apache.flink.runtime.state.CheckpointStorageWorkerView;
+import org.apache.flink.runtime.state.CheckpointStreamFactory;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Uploads into a storage that hangs: nobody else may come to a stop by it. */
+final class TaskOwnedUploadsTest {
+
+  private static final byte[] CONTENT = new byte[100];
+
+  private final Execution execution = Execution.threads(1, 1, 1);
+  private final ExecutorService threads = Executors.newCachedThreadPool();
+  private final Names names = new Names(new Random(1));
+  private final Shelf shelf = new Shelf(Collections.nCopies(10, Shelf.Fate.STUCK));
+  private FlinkBlobStore store;
+  private TaskOwnedUploads uploads;
+
+  @TempDir private Path directory;
+
+  @BeforeEach
+  void open() {
+    store = new FlinkBlobStore(directory, FlinkBlobStore.Copies.DROPPED, threads);
+    uploads =
+        new TaskOwnedUploads(
+            ShelfStorage::new, execution, threads, new StoreMetrics(new CountedMetrics()));
+    store.setEarlyUploads(uploads);
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    shelf.release();
+    threads.shutdown();
+    assertThat(threads.awaitTermination(1, TimeUnit.MINUTES)).isTrue();
+    execution.close();
+  }
+
+  private void put(BlobName name) {
+    store.put(name.toString(), List.of(ByteBuffer.wrap(CONTENT)));
+  }
+
+  @Test
+  void put_ofTheLog_doesNotWaitAndLeavesTheThirdToItsCheckpoint() throws Exception {
+    for (int i = 0; i < 5; i++) {
+      put(names.next(BlobName.Kind.LOG));
+    }
+    awaitOpened(2);
+    Thread.sleep(50);
+    assertThat(shelf.opened()).isEqualTo(2);
+  }
+
+  @Test
+  void close_whileAMaterializationIsStuck_letsItGoAndLeavesNoFile() throws Exception {
+    BlobName name = names.next(BlobName.Kind.TABLE);
+    CompletableFuture<Void> put = CompletableFuture.runAsync(() -> put(name), threads);
+    awaitOpened(1);
+    assertThat(put).isNotDone();
+    uploads.close();
+    assertThatThrownBy(() -> put.get(1, TimeUnit.MINUTES))
+        .hasCauseInstanceOf(StateBackendException.class)
+        .hasMessageContaining("the backend was closed");
+    store.close();
+    shelf.release();
+    threads.shutdown();
+    assertThat(threads.awaitTermination(1, TimeUnit.MINUTES)).isTrue();
+    assertThat(shelf.files()).isEmpty();
+  }
+
+  private void awaitOpened(int count) throws InterruptedException {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+    while (shelf.opened() < count) {
+      assertThat(System.nanoTime()).as("deadline").isLessThan(deadline);
+      Thread.sleep(2);
+    }
+  }
+
+  private final class ShelfStorage implements CheckpointStorageWorkerView {
+    @Override
+    public CheckpointStreamFactory resolveCheckpointStorageLocation(
+        long checkpointId, CheckpointStorageLocationReference reference) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public CheckpointStateOutputStream createTaskOwnedStateStream() throws IOException {
+      return shelf.open();
+    }
+
+    @Override
+    public CheckpointStateToolset createTaskOwnedCheckpointStateToolset() {
+      throw new UnsupportedOperationException();
+    }
+  }
+}
