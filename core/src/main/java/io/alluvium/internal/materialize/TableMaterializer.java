@@ -224,8 +224,9 @@ public final class TableMaterializer implements AutoCloseable {
   /** Returns whether the attempt is durable now. */
   private boolean storeNow(Bases.Attempt attempt, TableCut cut) {
     long start = execution.nanoTime();
+    TableUploader.Upload upload = null;
     try {
-      TableUploader.Upload upload = target.uploader().upload(cut, target.share()::begin);
+      upload = target.uploader().upload(cut, target.share()::begin);
       target.bases().durable(attempt, upload.files());
       target.uploader().retain(upload.files());
       metrics.completed(upload, execution.nanoTime() - start);
@@ -240,6 +241,7 @@ public final class TableMaterializer implements AutoCloseable {
       target.onDurable().run();
       return true;
     } catch (RuntimeException | VirtualMachineError | LinkageError e) {
+      giveUp(upload);
       failed(attempt, cut.directory(), e);
       return false;
     } finally {
@@ -278,9 +280,14 @@ public final class TableMaterializer implements AutoCloseable {
 
   private void failed(Bases.Attempt attempt, Path directory, Throwable failure) {
     target.bases().failed(attempt);
-    target.uploader().giveUp();
     delete(directory);
     failed(failure);
+  }
+
+  private void giveUp(TableUploader.@Nullable Upload upload) {
+    if (upload != null) {
+      target.uploader().giveUp(upload.files());
+    }
   }
 
   private synchronized void failed(Throwable failure) {
@@ -386,14 +393,15 @@ public final class TableMaterializer implements AutoCloseable {
 
   private Bases.Base storeExact(long position, TableCut cut) {
     long start = execution.nanoTime();
+    TableUploader.Upload upload = null;
     try {
-      TableUploader.Upload upload = target.uploader().upload(cut, newBytes -> Pace.NONE);
+      upload = target.uploader().upload(cut, newBytes -> Pace.NONE);
       Bases.Base base = target.bases().exact(position, upload.files());
       target.uploader().retain(upload.files());
       metrics.completed(upload, execution.nanoTime() - start);
       return base;
     } catch (RuntimeException | VirtualMachineError | LinkageError e) {
-      target.uploader().giveUp();
+      giveUp(upload);
       metrics.failed();
       throw e;
     } finally {

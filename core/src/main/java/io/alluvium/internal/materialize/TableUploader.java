@@ -103,10 +103,18 @@ public final class TableUploader {
     }
     Pace pace = pacing.begin(newBytes);
     List<TableFile> files = new ArrayList<>(cut.files().size());
-    for (TableCut.File file : cut.files()) {
-      checkNotStopped();
-      TableFile known = stored.get(file);
-      files.add(known == null ? store(file, pace) : known);
+    boolean done = false;
+    try {
+      for (TableCut.File file : cut.files()) {
+        checkNotStopped();
+        TableFile known = stored.get(file);
+        files.add(known == null ? store(file, pace) : known);
+      }
+      done = true;
+    } finally {
+      if (!done) {
+        giveUp(files);
+      }
     }
     return new Upload(List.copyOf(files), newFiles, newBytes);
   }
@@ -192,9 +200,10 @@ public final class TableUploader {
 
   /**
    * The attempt that stored them failed: files that change with each cut are of no use to the next.
+   * Those of another attempt, which may be under way, are left alone.
    */
-  public synchronized void giveUp() {
-    inFlight.clear();
+  public synchronized void giveUp(List<TableFile> files) {
+    files.forEach(file -> inFlight.remove(file.blob()));
   }
 
   /** From now on every file is new. What an earlier base names is kept by that base. */
