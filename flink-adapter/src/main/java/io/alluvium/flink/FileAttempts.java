@@ -193,7 +193,7 @@ final class FileAttempts implements Closeable {
       decided = true;
     }
     if (!first) {
-      FlinkBlobStore.discard(handle);
+      StreamWriter.discard(handle);
       return;
     }
     if (attempt.beside) {

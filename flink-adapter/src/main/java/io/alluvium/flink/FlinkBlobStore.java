@@ -28,16 +28,12 @@ import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 import org.apache.flink.runtime.state.StreamStateHandle;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The blobs of one keyed backend, between core, which names them, and Flink's checkpoints, which
  * hold them. Thread-safe; guarded by {@code this}, not held across I/O of Flink's streams.
  */
 final class FlinkBlobStore implements BlobStore {
-
-  private static final Logger LOG = LoggerFactory.getLogger(FlinkBlobStore.class);
 
   /** Larger blobs are kept in files. */
   private static final int MEMORY_BYTES = 64 << 10;
@@ -57,7 +53,7 @@ final class FlinkBlobStore implements BlobStore {
    * What core asks for first (durable = put has returned) is therefore weaker than elsewhere; the checkpoint is not
    * reported to Flink before its files are stored.
    */
-  private final Path directory;
+  private final LocalCopies copies;
   private final boolean keepsCopies;
   private final Executor background;
 
@@ -87,10 +83,10 @@ final class FlinkBlobStore implements BlobStore {
    * @param directory for own copies; on the file system of the tables; made when it is needed
    * @param background deletes what is not needed any more
    */
-  FlinkBlobStore(Path directory, Copies copies, Executor background) {
-    this.directory = directory;
+  FlinkBlobStore(Path directory, Copies whenCompleted, Executor background) {
+    this.copies = new LocalCopies(directory);
     this.background = background;
-    this.keepsCopies = copies == Copies.KEPT;
+    this.keepsCopies = whenCompleted == Copies.KEPT;
   }
 
   /** From now on blobs may be stored ahead of their checkpoint. */
@@ -107,9 +103,7 @@ final class FlinkBlobStore implements BlobStore {
   void adoptCopy(BlobName name, Path copy) throws IOException {
     Blob blob = blob(name);
     if (Files.exists(copy) && Files.size(copy) == blob.sizeBytes) {
-      Files.createDirectories(directory);
-      Path own = local(name);
-      LocalCopies.linkOrCopy(copy, own);
+      Path own = copies.keep(name, copy);
       synchronized (this) {
         blob.file = own;
       }
@@ -134,7 +128,7 @@ final class FlinkBlobStore implements BlobStore {
     if (all.capacity() <= MEMORY_BYTES) {
       blob.bytes = all.array();
     } else {
-      blob.file = write(parsed, all.array());
+      blob.file = copies.write(parsed, all.array());
     }
     add(blob);
   }
@@ -142,16 +136,6 @@ final class FlinkBlobStore implements BlobStore {
   private synchronized @Nullable Blob known(BlobName name) {
     Blob blob = blobs.get(name);
     return blob != null && blob.hasOwnCopy() ? blob : null;
-  }
-
-  private Path write(BlobName name, byte[] bytes) {
-    Path file = local(name);
-    try {
-      return LocalCopies.write(file, bytes);
-    } catch (IOException e) {
-      throw StateBackendException.unavailable(
-          "cannot keep blob '" + name + "' in '" + file + "': " + e, e);
-    }
   }
 
   @Override
@@ -162,27 +146,16 @@ final class FlinkBlobStore implements BlobStore {
       storeEarly(known);
       return;
     }
-    Path file = local(parsed);
+    Blob blob;
     try {
-      Files.createDirectories(directory);
-      Files.deleteIfExists(file);
-      LocalCopies.linkOrCopy(source, file);
-      Blob blob = new Blob(parsed, Files.size(file));
+      Path file = copies.keep(parsed, source);
+      blob = new Blob(parsed, Files.size(file));
       blob.file = file;
-      add(blob);
     } catch (IOException e) {
       throw StateBackendException.unavailable(
-          "cannot keep table file '" + source + "' as '" + file + "': " + e, e);
+          "cannot keep table file '" + source + "' as blob '" + name + "': " + e, e);
     }
-  }
-
-  private Path local(BlobName name) {
-    return directory.resolve(localName(name));
-  }
-
-  /** A name for a blob in a local directory. */
-  static String localName(BlobName name) {
-    return name.incarnation() + "-" + Long.toHexString(name.counter()) + "." + name.kind().suffix();
+    add(blob);
   }
 
   private void add(Blob blob) {
@@ -317,7 +290,7 @@ final class FlinkBlobStore implements BlobStore {
       bytes = blob.bytes;
       file = blob.file;
     }
-    Path copy = target.resolve(localName(name));
+    Path copy = target.resolve(LocalCopies.nameOf(name));
     if (bytes != null) {
       Path unused = Files.write(copy, bytes);
     } else if (file != null) {
@@ -393,7 +366,7 @@ final class FlinkBlobStore implements BlobStore {
         return;
       }
     }
-    discard(taken);
+    StreamWriter.discard(taken);
   }
 
   /** Checkpoint {@code id} has the blob in this place. */
@@ -403,7 +376,7 @@ final class FlinkBlobStore implements BlobStore {
 
   /** The checkpoint has completed; what it was given is Flink's. */
   void confirm(long id) {
-    List<Path> copies = new ArrayList<>();
+    List<Path> dropped = new ArrayList<>();
     synchronized (this) {
       for (BlobName name : pending.getOrDefault(id, Set.of())) {
         Blob blob = blobs.get(name);
@@ -417,19 +390,19 @@ final class FlinkBlobStore implements BlobStore {
       for (Blob blob : blobs.values()) {
         blob.given.keySet().removeIf(other -> other <= id);
         if (!keepsCopies && blob.hasOwnCopy() && stays(blob, id)) {
-          dropCopy(blob, copies);
+          dropCopy(blob, dropped);
         }
       }
     }
-    inBackground(copies, List.of());
+    inBackground(dropped, List.of());
   }
 
-  private void inBackground(List<Path> copies, List<StreamStateHandle> discarded) {
-    if (!copies.isEmpty() || !discarded.isEmpty()) {
+  private void inBackground(List<Path> dropped, List<StreamStateHandle> discarded) {
+    if (!dropped.isEmpty() || !discarded.isEmpty()) {
       background.execute(
           () -> {
-            copies.forEach(LocalCopies::delete);
-            discarded.forEach(FlinkBlobStore::discard);
+            dropped.forEach(LocalCopies::delete);
+            discarded.forEach(StreamWriter::discard);
           });
     }
   }
@@ -454,14 +427,14 @@ final class FlinkBlobStore implements BlobStore {
     }
     Set<BlobName> needed = live.get();
     List<StreamStateHandle> discarded = new ArrayList<>();
-    List<Path> copies = new ArrayList<>();
+    List<Path> dropped = new ArrayList<>();
     synchronized (this) {
       for (BlobName name : before) {
         boolean awaited = pending.values().stream().anyMatch(names -> names.contains(name));
         if (!needed.contains(name) && !awaited) {
           Blob gone = blobs.remove(name);
           if (gone != null) {
-            dropCopy(gone, copies);
+            dropCopy(gone, dropped);
             if (gone.early != null) {
               discarded.add(gone.early);
             }
@@ -469,26 +442,15 @@ final class FlinkBlobStore implements BlobStore {
         }
       }
     }
-    inBackground(copies, discarded);
+    inBackground(dropped, discarded);
   }
 
   @GuardedBy("this")
-  private void dropCopy(Blob blob, List<Path> copies) {
+  private void dropCopy(Blob blob, List<Path> dropped) {
     blob.bytes = null;
     if (blob.file != null) {
-      copies.add(blob.file);
+      dropped.add(blob.file);
       blob.file = null;
-    }
-  }
-
-  static void discard(@Nullable StreamStateHandle handle) {
-    if (handle == null) {
-      return;
-    }
-    try {
-      handle.discardState();
-    } catch (Exception e) {
-      LOG.warn("cannot discard {}, which no checkpoint refers to: {}", handle, e.toString());
     }
   }
 

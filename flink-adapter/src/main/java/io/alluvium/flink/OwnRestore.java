@@ -155,7 +155,7 @@ final class OwnRestore<K> {
     adopt(read, files, from);
     if (directory != null) {
       for (BlobName blob : read.handle().blobs()) {
-        store.adoptCopy(blob, directory.resolve(FlinkBlobStore.localName(blob)));
+        store.adoptCopy(blob, directory.resolve(LocalCopies.nameOf(blob)));
       }
     }
     readStates(read.flink());

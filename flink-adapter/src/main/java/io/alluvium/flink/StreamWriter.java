@@ -7,9 +7,14 @@ import org.apache.flink.runtime.state.StreamStateHandle;
 import org.apache.flink.util.IOUtils;
 import org.apache.flink.util.function.SupplierWithException;
 import org.apache.flink.util.function.ThrowingConsumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** Writes one file of a checkpoint. Stateless. */
+/** Writes one file of a checkpoint, or deletes one. Stateless. */
 final class StreamWriter {
+
+  private static final Logger LOG = LoggerFactory.getLogger(StreamWriter.class);
 
   private StreamWriter() {}
 
@@ -44,6 +49,18 @@ final class StreamWriter {
       if (!done && (!registered || registry.unregisterCloseable(out))) {
         IOUtils.closeQuietly(out);
       }
+    }
+  }
+
+  /** Deletes a file; what cannot be deleted is told and left behind. */
+  static void discard(@Nullable StreamStateHandle handle) {
+    if (handle == null) {
+      return;
+    }
+    try {
+      handle.discardState();
+    } catch (Exception e) {
+      LOG.warn("cannot discard {}, which no checkpoint refers to: {}", handle, e.toString());
     }
   }
 }

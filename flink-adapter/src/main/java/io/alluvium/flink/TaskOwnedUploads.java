@@ -151,7 +151,7 @@ final class TaskOwnedUploads implements EarlyUploads, AutoCloseable {
               view::createTaskOwnedStateStream, streams, out -> store.writeTo(blob, out));
       metrics.stored(purpose(blob), handle, (execution.nanoTime() - start) / 1000);
       if (!stored.complete(handle)) {
-        FlinkBlobStore.discard(handle);
+        StreamWriter.discard(handle);
       }
     } catch (Throwable e) {
       // Whatever it is, somebody may wait for the end.

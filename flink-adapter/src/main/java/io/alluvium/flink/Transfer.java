@@ -131,7 +131,7 @@ final class Transfer {
   void undo() {
     for (FileAttempts file : written) {
       file.giveUp();
-      var unused = file.stored().whenComplete((handle, failure) -> FlinkBlobStore.discard(handle));
+      var unused = file.stored().whenComplete((handle, failure) -> StreamWriter.discard(handle));
     }
     taken.forEach(store::giveBackEarly);
     store.abort(checkpointId);

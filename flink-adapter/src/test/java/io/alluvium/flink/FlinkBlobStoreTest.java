@@ -104,7 +104,7 @@ final class FlinkBlobStoreTest {
   @Test
   void writeTo_copyThatIsTooShort_fails() throws Exception {
     put();
-    Path copy = directory.resolve(FlinkBlobStore.localName(name));
+    Path copy = directory.resolve(LocalCopies.nameOf(name));
     ByteArrayOutputStream written = new ByteArrayOutputStream();
     store.writeTo(store.blob(name), written);
     assertThat(written.toByteArray()).isEqualTo(content);
