@@ -4,6 +4,7 @@ import io.alluvium.internal.execution.ThreadedExecution;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.ThreadFactory;
 
 /**
  * Time and threads, so that the whole protocol can run on real threads or, in a simulation, one
@@ -21,6 +22,16 @@ public interface Execution extends AutoCloseable {
    */
   static Execution threads(int uploads, int downloads, int materializations) {
     return new ThreadedExecution(new ThreadedExecution.Sizes(uploads, downloads, materializations));
+  }
+
+  /**
+   * Daemon threads for a host's own pools that, as those of {@link #threads}, keep nothing of who
+   * asked for them, such as the class loader of a job that ends before they do.
+   *
+   * @param name of the threads, to which a number is added
+   */
+  static ThreadFactory threadFactory(String name) {
+    return ThreadedExecution.threadFactory(name);
   }
 
   /** A scheduled task that has not run yet. */

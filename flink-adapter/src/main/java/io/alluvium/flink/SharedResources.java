@@ -12,7 +12,6 @@ import java.util.Map;
 import java.util.ServiceLoader;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -35,7 +34,9 @@ final class SharedResources {
    * Threads of the process.
    *
    * @param files store the files of checkpoints: as many as that takes, since a storage that hangs
-   *     may keep them, and each checkpoint bounds how many files it has under way
+   *     may keep them. Each checkpoint under way bounds its files; attempts of one that was given
+   *     up are closed, but one whose stream cannot even be closed keeps its thread until the
+   *     storage answers
    */
   record Threads(Execution execution, ExecutorService files) {
 
@@ -43,17 +44,6 @@ final class SharedResources {
       files.shutdown();
       execution.close();
     }
-  }
-
-  private static final AtomicInteger FILE_THREADS = new AtomicInteger();
-
-  /** No loader of a job may be kept by a thread that outlives the job. */
-  private static Thread fileThread(Runnable task) {
-    Thread thread =
-        new Thread(null, task, "alluvium-store-" + FILE_THREADS.incrementAndGet(), 0, false);
-    thread.setDaemon(true);
-    thread.setContextClassLoader(SharedResources.class.getClassLoader());
-    return thread;
   }
 
   /** The threads of the process; each call is followed by one {@link #releaseThreads}. */
@@ -68,7 +58,7 @@ final class SharedResources {
                     configuration.get(CoreOptions.UPLOAD_THREADS),
                     configuration.get(CoreOptions.RESTORE_THREADS),
                     configuration.get(CoreOptions.MATERIALIZE_THREADS)),
-                Executors.newCachedThreadPool(SharedResources::fileThread));
+                Executors.newCachedThreadPool(Execution.threadFactory("alluvium-store")));
         threads = shared;
       }
       users++;

@@ -76,7 +76,7 @@ final class ProcessParts implements AutoCloseable {
       // Its threads stop before what they work on is closed.
       execution = components.execution().orElseGet(this::threads);
       store = guarded(stores);
-      pacer = UploadPacer.of(execution, pacing());
+      pacer = UploadPacer.of(execution);
       catalog = host.isPresent() ? Optional.empty() : Optional.of(openCatalog());
       log =
           providers
@@ -141,14 +141,6 @@ final class ProcessParts implements AutoCloseable {
         : new SplitBlobStore(guarded.get(1), guarded.get(0));
   }
 
-  private UploadPacer.Settings pacing() {
-    return new UploadPacer.Settings(
-        configuration.get(CoreOptions.MATERIALIZE_SMOOTHING)
-            ? configuration.get(CoreOptions.MATERIALIZE_INTERVAL)
-            : Duration.ZERO,
-        configuration.get(CoreOptions.MATERIALIZE_BANDWIDTH));
-  }
-
   private List<Path> localRoots() {
     String given = configuration.get(CoreOptions.LOCAL_DIRECTORIES).trim();
     if (given.isEmpty()) {
@@ -191,8 +183,14 @@ final class ProcessParts implements AutoCloseable {
     return store;
   }
 
-  UploadPacer pacer() {
-    return pacer;
+  /** The part of one more backend in what is uploaded at a pace. */
+  UploadPacer.Share uploadShare() {
+    Duration interval =
+        configuration.get(CoreOptions.MATERIALIZE_SMOOTHING)
+            ? configuration.get(CoreOptions.MATERIALIZE_INTERVAL)
+            : Duration.ZERO;
+    return pacer.share(
+        new UploadPacer.Settings(interval, configuration.get(CoreOptions.MATERIALIZE_BANDWIDTH)));
   }
 
   SlotCatalog catalog() {

@@ -14,6 +14,7 @@ import io.alluvium.internal.materialize.Bases;
 import io.alluvium.internal.materialize.MaterializationMetrics;
 import io.alluvium.internal.materialize.TableMaterializer;
 import io.alluvium.internal.materialize.TableUploader;
+import io.alluvium.internal.materialize.UploadPacer;
 import io.alluvium.internal.restore.LocalFileCache;
 import io.alluvium.internal.restore.RestorePlan;
 import io.alluvium.internal.restore.Restored;
@@ -112,8 +113,10 @@ final class SubtaskFactory {
       Changelog changelog = changelog(request.keyGroups(), restored.plan().startSqn());
       opened.push(changelog::close);
       WritePath writes = new WritePath(restored.table(), changelog);
+      UploadPacer.Share share = process.uploadShare();
+      opened.push(share::close);
       ByteSubtask subtask =
-          assemble(request, restored, writes, changelog, new Local(directory, cache));
+          assemble(request, restored, writes, new Own(changelog, share, directory, cache));
       Opened<T> seen = facade.over(subtask, writes, restored.plan());
       subtask.start(process::registerLive);
       done = true;
@@ -125,8 +128,12 @@ final class SubtaskFactory {
     }
   }
 
-  /** Where a backend keeps local files. */
-  private record Local(Path directory, Optional<LocalFileCache> cache) {}
+  /** What a backend is given of its own. */
+  private record Own(
+      Changelog changelog,
+      UploadPacer.Share share,
+      Path directory,
+      Optional<LocalFileCache> cache) {}
 
   private Changelog changelog(KeyGroupRange keyGroups, long startSqn) {
     return mode() == ChangelogMode.ENABLED
@@ -178,8 +185,7 @@ final class SubtaskFactory {
     return restorer;
   }
 
-  private ByteSubtask assemble(
-      Request request, Restored restored, WritePath writes, Changelog changelog, Local local) {
+  private ByteSubtask assemble(Request request, Restored restored, WritePath writes, Own own) {
     boolean reuse = request.mode() == RestoreMode.REUSE;
     long start = restored.plan().startSqn();
     Bases bases =
@@ -191,27 +197,28 @@ final class SubtaskFactory {
         new TableUploader(
             process.store(),
             process.names(),
-            local.cache().map(SubtaskFactory::keeper).orElse(TableUploader.Keeper.NONE),
+            own.cache().map(SubtaskFactory::keeper).orElse(TableUploader.Keeper.NONE),
             reuse ? restored.knownFiles() : List.of());
-    PendingCheckpoints pending = new PendingCheckpoints(bases, changelog::trim);
+    PendingCheckpoints pending = new PendingCheckpoints(bases, own.changelog()::trim);
     TableMaterializer materializer =
         new TableMaterializer(
             new TableMaterializer.Target(
                 "backend of key groups " + request.keyGroups(),
                 restored.table(),
-                local.directory(),
+                own.directory(),
                 writes::appliedUpTo,
                 restored.plan().reads().isEmpty() ? start : -1,
                 bases,
                 uploader,
-                process.pacer().share(),
+                own.share(),
                 pending::trim),
             policy(),
             process.execution(),
             process.random(),
             materializationMetrics);
     return new ByteSubtask(
-        new ByteSubtask.Parts(restored.table(), changelog, writes, bases, pending, materializer),
+        new ByteSubtask.Parts(
+            restored.table(), own.changelog(), writes, bases, pending, materializer),
         new ByteSubtask.Context(
             request.keyGroups(),
             request.maxParallelism(),
@@ -220,7 +227,7 @@ final class SubtaskFactory {
             checkpointMetrics,
             materializeWithin(restored.report()),
             this::replaysTooLong,
-            () -> delete(local.directory())));
+            () -> delete(own.directory())));
   }
 
   /**

@@ -122,6 +122,11 @@ final class GarbageCollector {
         collect(isEverythingListed() ? Scope.KNOWN : Scope.LISTED);
       } catch (RuntimeException | VirtualMachineError | LinkageError e) {
         // Whatever it is, it must not leave a collection behind that never ends.
+        if (Thread.currentThread().isInterrupted()) {
+          LOG.debug("a collection of garbage ended with the process: {}", e.toString());
+          giveUp();
+          return;
+        }
         failures.add(1);
         LOG.warn(
             "Garbage was not collected, the next checkpoint tries again: {}",

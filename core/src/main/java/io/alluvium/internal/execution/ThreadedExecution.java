@@ -55,7 +55,7 @@ public final class ThreadedExecution implements Execution {
     hedges = pool("alluvium-hedge", sizes.uploads());
     downloads = pool("alluvium-download", sizes.downloads());
     materializations = pool("alluvium-materialize", sizes.materializations());
-    scheduler = new ScheduledThreadPoolExecutor(1, threads("alluvium-schedule"));
+    scheduler = new ScheduledThreadPoolExecutor(1, threadFactory("alluvium-schedule"));
     scheduler.setRemoveOnCancelPolicy(true);
     scheduler.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
   }
@@ -63,12 +63,13 @@ public final class ThreadedExecution implements Execution {
   private static ExecutorService pool(String name, int size) {
     ThreadPoolExecutor pool =
         new ThreadPoolExecutor(
-            size, size, 1, TimeUnit.MINUTES, new LinkedBlockingQueue<>(), threads(name));
+            size, size, 1, TimeUnit.MINUTES, new LinkedBlockingQueue<>(), threadFactory(name));
     pool.allowCoreThreadTimeOut(true);
     return pool;
   }
 
-  private static ThreadFactory threads(String name) {
+  /** As {@link Execution#threadFactory}. */
+  public static ThreadFactory threadFactory(String name) {
     AtomicInteger count = new AtomicInteger();
     return task -> {
       Thread thread = thread(task, name + "-" + count.incrementAndGet());

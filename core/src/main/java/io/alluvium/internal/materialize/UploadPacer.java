@@ -7,7 +7,6 @@ import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -26,14 +25,14 @@ public final class UploadPacer {
 
   /*
    * All uploads of the process share one token bucket; its rate is the greater of
-   *   1. what all backends store in an interval, divided by the part of it that uploads may take. Each is judged by what it
-   *      stored lately (compactions make single uploads uneven), except that a first upload, which is of a whole table,
-   *      says nothing about later ones: until its next a backend is judged by the others;
+   *   1. the sum of what each backend stores in its interval, divided by the part of it that uploads may take. Each is
+   *      judged by what it stored lately (compactions make single uploads uneven), except that a first upload, which is of
+   *      a whole table, says nothing about later ones: until its next a backend is judged by the others;
    *   2. what is needed so that each upload that waits or runs, one after the other as they became due, ends before its
    *      deadline, which is an interval after it became due.
    * The first keeps the rate even, whoever uploads at the moment; the second catches up when a guess was wrong or the
-   * process fell behind. The bandwidth cap bounds both. While somebody waits for an upload that is not paced, which may
-   * stand behind paced ones, nothing is paced.
+   * process fell behind. The bandwidth cap of who asks bounds both; who does not spread waits for that alone. While
+   * somebody waits for an upload that is not paced, which may stand behind paced ones, nothing is paced.
    *
    * The bucket is kept as a debt: a piece may be sent while the debt is small, and adds its size. So the first piece goes
    * at once, and what is small altogether is never held up.
@@ -48,12 +47,15 @@ public final class UploadPacer {
   /** Of an interval: uploads that are late go that fast at most. */
   private static final double LATE_PART = 0.02;
 
+  /** To end an upload that is not spread, so that what is behind it need not wait either. */
+  private static final double SHORTEST_SECONDS = 0.001;
+
   private static final long LONGEST_WAIT_NANOS = Duration.ofSeconds(1).toNanos();
   private static final long NANOS = Duration.ofSeconds(1).toNanos();
   private static final long UNKNOWN = -1;
 
   /**
-   * What the user chose.
+   * What the user of a backend chose.
    *
    * @param interval of materializations; zero or less = uploads are not spread
    * @param bytesPerSecond never faster than this; 0 = no such bound
@@ -62,10 +64,19 @@ public final class UploadPacer {
     boolean spreads() {
       return !interval.isZero() && !interval.isNegative();
     }
+
+    private double intervalSeconds() {
+      return (double) interval.toNanos() / NANOS;
+    }
+
+    private double cap() {
+      return bytesPerSecond == 0 ? Double.POSITIVE_INFINITY : bytesPerSecond;
+    }
   }
 
   /** One backend's part in it. Guarded by the {@link UploadPacer} that it belongs to. */
   public final class Share {
+    private final Settings settings;
     private long firstBytes = UNKNOWN;
     private long laterBytes = UNKNOWN;
     private boolean due;
@@ -75,7 +86,9 @@ public final class UploadPacer {
     private boolean closed;
     private @Nullable CompletableFuture<Boolean> waiting;
 
-    private Share() {}
+    private Share(Settings settings) {
+      this.settings = settings;
+    }
 
     /** An upload is due by the clock and may take its part of the interval. */
     public void due() {
@@ -124,7 +137,7 @@ public final class UploadPacer {
           if (closed) {
             throw StateBackendException.closed("the backend was closed while its table was stored");
           }
-          nanos = urgent > 0 ? 0 : nanosUntilFree();
+          nanos = urgent > 0 ? 0 : nanosUntilFree(this);
           if (nanos == 0) {
             debtBytes += bytes;
             leftBytes = Math.max(0, leftBytes - bytes);
@@ -179,20 +192,17 @@ public final class UploadPacer {
   }
 
   /** Of the executions in use; who uses a pacer holds it, and it its execution. */
-  private static final Map<Execution, Map<Settings, WeakReference<UploadPacer>>> SHARED =
-      new WeakHashMap<>();
+  private static final Map<Execution, WeakReference<UploadPacer>> SHARED = new WeakHashMap<>();
 
   private final Execution execution;
-  private final Settings settings;
   private final Set<Share> shares = new LinkedHashSet<>();
   private long orders;
   private int urgent;
   private double debtBytes;
   private long debtAtNanos;
 
-  public UploadPacer(Execution execution, Settings settings) {
+  public UploadPacer(Execution execution) {
     this.execution = execution;
-    this.settings = settings;
     this.debtAtNanos = execution.nanoTime();
   }
 
@@ -201,33 +211,36 @@ public final class UploadPacer {
    * an upload that waits for its pace keeps a thread, and so it must know of everybody who may wait
    * behind it.
    */
-  public static UploadPacer of(Execution execution, Settings settings) {
+  public static UploadPacer of(Execution execution) {
     synchronized (SHARED) {
-      Map<Settings, WeakReference<UploadPacer>> known =
-          SHARED.computeIfAbsent(execution, unused -> new HashMap<>());
-      WeakReference<UploadPacer> reference = known.get(settings);
-      UploadPacer pacer = reference == null ? null : reference.get();
+      WeakReference<UploadPacer> known = SHARED.get(execution);
+      UploadPacer pacer = known == null ? null : known.get();
       if (pacer == null) {
-        pacer = new UploadPacer(execution, settings);
-        known.put(settings, new WeakReference<>(pacer));
+        pacer = new UploadPacer(execution);
+        SHARED.put(execution, new WeakReference<>(pacer));
       }
       return pacer;
     }
   }
 
   /** The part of a new backend. */
-  public Share share() {
-    Share share = new Share();
+  public Share share(Settings settings) {
+    Share share = new Share(settings);
     synchronized (this) {
       shares.add(share);
     }
     return share;
   }
 
-  /** How long until the debt is small; at most until somebody should look again. */
-  private synchronized long nanosUntilFree() {
+  /**
+   * How long until the debt is small, for one who waits; at most until somebody should look again.
+   */
+  private synchronized long nanosUntilFree(Share waiting) {
     long now = execution.nanoTime();
-    double rate = bytesPerSecond(now);
+    double rate = waiting.settings.cap();
+    if (waiting.settings.spreads()) {
+      rate = Math.min(rate, Math.max(bytesPerSecond(now), 1));
+    }
     if (rate == Double.POSITIVE_INFINITY) {
       return 0;
     }
@@ -240,32 +253,28 @@ public final class UploadPacer {
     return Math.max(1, Math.min(nanos, LONGEST_WAIT_NANOS));
   }
 
-  /** The rate now; infinite when uploads are neither spread nor bounded. */
+  /** The rate that spreads the uploads of those who want it, and ends what is due in time. */
   private synchronized double bytesPerSecond(long now) {
-    double cap =
-        settings.bytesPerSecond() == 0 ? Double.POSITIVE_INFINITY : settings.bytesPerSecond();
-    if (!settings.spreads()) {
-      return cap;
-    }
     Guess guess = guess();
-    double all = 0;
-    List<Share> dueShares = new ArrayList<>();
+    double rate = 0;
+    List<Share> due = new ArrayList<>();
     for (Share share : shares) {
-      all += guess.of(share);
       if (share.due) {
-        dueShares.add(share);
+        due.add(share);
+      }
+      if (share.settings.spreads()) {
+        rate += guess.of(share) / (share.settings.intervalSeconds() * PART_OF_INTERVAL);
       }
     }
-    double interval = (double) settings.interval().toNanos() / NANOS;
-    double rate = all / (interval * PART_OF_INTERVAL);
-    dueShares.sort(Comparator.comparingLong(share -> share.order));
+    due.sort(Comparator.comparingLong(share -> share.order));
     double before = 0;
-    for (Share share : dueShares) {
+    for (Share share : due) {
       before += share.leftBytes == UNKNOWN ? guess.of(share) : share.leftBytes;
       double left = (double) (share.deadlineNanos - now) / NANOS;
-      rate = Math.max(rate, before / Math.max(left, interval * LATE_PART));
+      double late = share.settings.intervalSeconds() * LATE_PART;
+      rate = Math.max(rate, before / Math.max(Math.max(left, late), SHORTEST_SECONDS));
     }
-    return Math.min(cap, Math.max(rate, 1));
+    return rate;
   }
 
   /** What a backend whose own uploads say nothing is expected to store. */

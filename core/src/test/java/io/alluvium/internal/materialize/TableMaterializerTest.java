@@ -75,7 +75,7 @@ class TableMaterializerTest {
                 stub(BlobNames.class, method -> method),
                 TableUploader.Keeper.NONE,
                 List.of()),
-            new UploadPacer(execution, new UploadPacer.Settings(Duration.ZERO, 0)).share(),
+            new UploadPacer(execution).share(new UploadPacer.Settings(Duration.ZERO, 0)),
             () -> {}),
         new TableMaterializer.Policy(Duration.ofMinutes(10), 3),
         execution,

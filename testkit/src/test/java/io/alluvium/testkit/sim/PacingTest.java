@@ -34,8 +34,10 @@ final class PacingTest {
     }
   }
 
-  private UploadPacer pacer(Duration interval, long cap) {
-    return new UploadPacer(process.execution(), new UploadPacer.Settings(interval, cap));
+  private final UploadPacer pacer = new UploadPacer(process.execution());
+
+  private UploadPacer.Share share(Duration interval, long cap) {
+    return pacer.share(new UploadPacer.Settings(interval, cap));
   }
 
   private double now() {
@@ -52,10 +54,10 @@ final class PacingTest {
   }
 
   /** Backends that upload once an interval, as many at a time as there are threads: one. */
-  private void periodically(UploadPacer pacer, int rounds, long firstBytes, long laterBytes) {
+  private void periodically(long cap, int rounds, long firstBytes, long laterBytes) {
     Random random = new Random(1);
     for (int i = 0; i < BACKENDS; i++) {
-      UploadPacer.Share share = pacer.share();
+      UploadPacer.Share share = share(INTERVAL, cap);
       long first = (long) (random.nextDouble() * INTERVAL.toNanos());
       process.spawn(
           "backend" + i,
@@ -88,7 +90,7 @@ final class PacingTest {
 
   @Test
   void sameSizes_evenRateAndEveryUploadEndsInTime() {
-    periodically(pacer(INTERVAL, 0), 6, 40 * MB, 40 * MB);
+    periodically(0, 6, 40 * MB, 40 * MB);
     assertThat(uploads).hasSize(6 * BACKENDS).allMatch(upload -> upload.took() <= 81);
     // From when every backend has uploaded once until the first one is done.
     long[] tens = new long[40];
@@ -105,16 +107,15 @@ final class PacingTest {
   /** An interval each, and what those that wait turn out to have beyond the guess. */
   @Test
   void sizesFiveTimesTheGuess_stillEndInTime() {
-    periodically(pacer(INTERVAL, 0), 5, 10 * MB, 50 * MB);
+    periodically(0, 5, 10 * MB, 50 * MB);
     assertThat(uploads).hasSize(5 * BACKENDS).allMatch(upload -> upload.took() <= 105);
   }
 
   @Test
   void wholeTablesFirst_laterUploadsAreNotAsFast() {
     Random random = new Random(2);
-    UploadPacer pacer = pacer(INTERVAL, 0);
     for (int i = 0; i < BACKENDS; i++) {
-      UploadPacer.Share share = pacer.share();
+      UploadPacer.Share share = share(INTERVAL, 0);
       long first = (long) (random.nextDouble() * INTERVAL.toNanos());
       process.spawn(
           "backend" + i,
@@ -140,14 +141,14 @@ final class PacingTest {
 
   @Test
   void cap_isNeverExceeded() {
-    periodically(pacer(INTERVAL, 2 * MB), 3, 40 * MB, 40 * MB);
+    periodically(2 * MB, 3, 40 * MB, 40 * MB);
     assertThat(Arrays.stream(bytesBySecond).max().orElseThrow()).isLessThanOrEqualTo(4 * MB);
     assertThat(Arrays.stream(bytesBySecond).sum()).isEqualTo(3 * BACKENDS * 40 * MB);
   }
 
   @Test
   void uploadThatIsNeededSoon_goesFast() {
-    UploadPacer.Share share = pacer(INTERVAL, 0).share();
+    UploadPacer.Share share = share(INTERVAL, 0);
     process.spawn(
         "main",
         () -> {
@@ -160,9 +161,8 @@ final class PacingTest {
 
   @Test
   void uploadThatSomebodyWaitsFor_isNotHeldUpByAPacedOne() {
-    UploadPacer pacer = pacer(Duration.ofHours(10), 0);
-    UploadPacer.Share share = pacer.share();
-    UploadPacer.Share other = pacer.share();
+    UploadPacer.Share share = share(Duration.ofHours(10), 0);
+    UploadPacer.Share other = share(Duration.ofMinutes(1), 0);
     process.spawn(
         "paced",
         () -> {
@@ -182,9 +182,81 @@ final class PacingTest {
     assertThat(now()).isLessThan(32);
   }
 
+  /** As of jobs in one TaskManager. */
+  @Test
+  void differentIntervals_eachEndsInItsOwn() {
+    Random random = new Random(3);
+    List<Upload> slow = new ArrayList<>();
+    for (int i = 0; i < BACKENDS; i++) {
+      Duration interval = i % 2 == 0 ? INTERVAL : INTERVAL.multipliedBy(4);
+      UploadPacer.Share share = share(interval, 0);
+      List<Upload> own = i % 2 == 0 ? uploads : slow;
+      long first = (long) (random.nextDouble() * interval.toNanos());
+      process.spawn(
+          "backend" + i,
+          () -> {
+            process.execution().sleep(Duration.ofNanos(first));
+            for (int round = 0; round < 3; round++) {
+              double due = now();
+              once(share, 40 * MB);
+              own.add(new Upload(due, now()));
+              process
+                  .execution()
+                  .sleep(Duration.ofNanos((long) ((due + interval.toSeconds() - now()) * 1e9)));
+            }
+          });
+    }
+    simulation.run();
+    assertThat(uploads).hasSize(12).allMatch(upload -> upload.took() <= 100);
+    assertThat(slow).hasSize(12).allMatch(upload -> upload.took() <= 400);
+    // No faster than all of them need, with a first upload of each out of the way.
+    long even = 4 * 40 * MB / 80 + 4 * 40 * MB / 320;
+    assertThat(Arrays.stream(bytesBySecond, 400, 2_000).max().orElseThrow())
+        .isLessThanOrEqualTo(2 * even + MB);
+  }
+
+  /** What the other one stores counts for the cap: it is meant for the machine's network. */
+  @Test
+  void capOfOneJob_isNotThatOfAnother() {
+    UploadPacer.Share capped = share(Duration.ZERO, 2 * MB);
+    UploadPacer.Share free = share(Duration.ZERO, 0);
+    double[] ends = new double[2];
+    process.spawn(
+        "capped",
+        () -> {
+          once(capped, 40 * MB);
+          ends[0] = now();
+        });
+    process.spawn(
+        "free",
+        () -> {
+          once(free, 40 * MB);
+          ends[1] = now();
+        });
+    simulation.run();
+    assertThat(ends[0]).isBetween(19.0, 41.0);
+    assertThat(ends[1]).isLessThan(1);
+  }
+
+  /** Its job stores at once what it stores; those before it must not hold it up. */
+  @Test
+  void uploadThatIsNotSpread_doesNotWaitBehindOnesThatAre() {
+    UploadPacer.Share spread = share(Duration.ofHours(10), 0);
+    UploadPacer.Share notSpread = share(Duration.ZERO, 0);
+    process.spawn("spread", () -> once(spread, 100 * MB));
+    process.spawn(
+        "not spread",
+        () -> {
+          process.execution().sleep(Duration.ofSeconds(30));
+          notSpread.due();
+        });
+    simulation.run();
+    assertThat(now()).isLessThan(32);
+  }
+
   @Test
   void smallUploads_neverWait() {
-    UploadPacer.Share share = pacer(INTERVAL, 0).share();
+    UploadPacer.Share share = share(INTERVAL, 0);
     process.spawn(
         "main",
         () -> {
@@ -200,7 +272,7 @@ final class PacingTest {
 
   @Test
   void close_whileAnUploadWaits_endsIt() {
-    UploadPacer.Share share = pacer(Duration.ofHours(10), 0).share();
+    UploadPacer.Share share = share(Duration.ofHours(10), 0);
     List<Kind> ends = new ArrayList<>();
     process.spawn(
         "upload",
