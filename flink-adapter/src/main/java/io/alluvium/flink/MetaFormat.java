@@ -7,7 +7,6 @@ import io.alluvium.serializer.ByteWriter;
 import io.alluvium.spi.BlobName;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.zip.CRC32C;
 
 /**
@@ -45,20 +44,19 @@ final class MetaFormat {
 
   private MetaFormat() {}
 
-  static byte[] encode(CheckpointHandle handle, Map<Blob, Place> shared, byte[] flink) {
+  static byte[] encode(CheckpointHandle handle, List<SharedBlob> shared, byte[] flink) {
     ByteWriter out = new ByteWriter(512);
     out.writeInt(MAGIC);
     out.writeByte(VERSION);
     out.writeInt(0);
     out.writeByteArray(handle.encode());
     out.writeVarInt(shared.size());
-    shared.forEach(
-        (blob, place) -> {
-          out.writeString(blob.name.toString());
-          out.writeString(place.file());
-          out.writeVarLong(place.offset());
-          out.writeVarLong(blob.sizeBytes);
-        });
+    for (SharedBlob blob : shared) {
+      out.writeString(blob.name().toString());
+      out.writeString(blob.file());
+      out.writeVarLong(blob.offset());
+      out.writeVarLong(blob.sizeBytes());
+    }
     out.writeByteArray(flink);
     byte[] bytes = out.toByteArray();
     int crc = crc(bytes);

@@ -176,7 +176,7 @@ final class OwnRestore<K> {
       store.adopt(
           blob,
           place == null ? handle.getStateSize() : place.sizeBytes(),
-          new Place(file, handle, place == null ? 0 : place.offset()));
+          new Place(handle, place == null ? 0 : place.offset()));
     }
   }
 

@@ -3,10 +3,10 @@ package io.alluvium.flink;
 import org.apache.flink.runtime.state.StreamStateHandle;
 
 /**
- * Where a blob stands in what Flink keeps. Immutable.
+ * Where a blob stands in what Flink keeps. Immutable. The file's name within a checkpoint is that
+ * checkpoint's own matter.
  *
- * @param file the name of the file within the checkpoint's handle
  * @param handle the file
  * @param offset of the blob's first byte in the file
  */
-record Place(String file, StreamStateHandle handle, long offset) {}
+record Place(StreamStateHandle handle, long offset) {}

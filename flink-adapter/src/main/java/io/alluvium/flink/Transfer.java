@@ -9,6 +9,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.ExecutionException;
 import org.apache.flink.core.fs.CloseableRegistry;
@@ -16,6 +17,7 @@ import org.apache.flink.runtime.checkpoint.filemerging.FileMergingSnapshotManage
 import org.apache.flink.runtime.state.CheckpointStreamFactory;
 import org.apache.flink.runtime.state.CheckpointedStateScope;
 import org.apache.flink.runtime.state.IncrementalKeyedStateHandle.HandleAndLocalPath;
+import org.apache.flink.runtime.state.PhysicalStateHandleID;
 import org.apache.flink.runtime.state.PlaceholderStreamStateHandle;
 import org.apache.flink.runtime.state.StreamStateHandle;
 import org.apache.flink.runtime.state.memory.ByteStreamStateHandle;
@@ -73,11 +75,20 @@ final class Transfer {
   /**
    * What the checkpoint consists of. Immutable.
    *
-   * @param files by name; placeholders for what a completed checkpoint holds
-   * @param shared those blobs that share a file with others, with their places
+   * @param files with their names; placeholders for what a completed checkpoint holds
+   * @param shared those blobs that share a file with others
    * @param newBytes how much was written
    */
-  record Result(List<HandleAndLocalPath> files, Map<Blob, Place> shared, long newBytes) {}
+  record Result(
+      List<HandleAndLocalPath> files, List<MetaFormat.SharedBlob> shared, long newBytes) {}
+
+  /**
+   * A file of the checkpoint.
+   *
+   * @param name of the first blob that was found in it; no other file can have it
+   * @param reported to Flink
+   */
+  private record Named(String name, StreamStateHandle reported) {}
 
   /**
    * As many small files of the changelog become one: each stands in Flink's metadata with all its
@@ -88,7 +99,13 @@ final class Transfer {
   private final FlinkBlobStore store;
   private final long checkpointId;
   private final Target target;
-  private final Map<String, StreamStateHandle> files = new LinkedHashMap<>();
+
+  /*
+   * By the identity of the file. Two files may well begin with the same blob: subtasks that were one share parts of its
+   * log, and each may have joined them to a file of its own before they become one again.
+   */
+  private final Map<PhysicalStateHandleID, Named> files = new LinkedHashMap<>();
+
   private final Map<Blob, Place> places = new LinkedHashMap<>();
   private final List<StreamStateHandle> reused = new ArrayList<>();
   private final List<FileAttempts> written = new ArrayList<>();
@@ -131,14 +148,19 @@ final class Transfer {
   void undo() {
     for (FileAttempts file : written) {
       file.giveUp();
-      var unused = file.stored().whenComplete((handle, failure) -> StreamWriter.discard(handle));
+      var unused = file.stored().thenAccept(store::discard);
     }
     taken.forEach(store::giveBackEarly);
     store.abort(checkpointId);
   }
 
   private long inlineFiles(List<Blob> named) {
-    return named.stream().filter(this::isInline).map(this::fileOf).distinct().count();
+    return named.stream()
+        .filter(this::isInline)
+        .map(this::keptOf)
+        .map(kept -> Objects.requireNonNull(kept).handle().getStreamStateHandleID())
+        .distinct()
+        .count();
   }
 
   /** A part of the changelog whose bytes are in Flink's metadata, and so at hand. */
@@ -147,11 +169,6 @@ final class Transfer {
     return kept != null
         && kept.handle() instanceof ByteStreamStateHandle
         && blob.name.kind() == BlobName.Kind.LOG;
-  }
-
-  private String fileOf(Blob blob) {
-    Place kept = keptOf(blob);
-    return kept == null ? "" : kept.file();
   }
 
   private @Nullable Place keptOf(Blob blob) {
@@ -165,18 +182,15 @@ final class Transfer {
     Place kept = store.keptFor(checkpointId, blob);
     if (kept != null && mayRefer(kept.handle())) {
       StreamStateHandle handle = kept.handle();
-      if (files.put(kept.file(), placeholder(handle)) == null) {
+      if (place(blob, kept, placeholder(handle))) {
         reused.add(handle);
       }
-      places.put(blob, kept);
       return true;
     }
     StreamStateHandle early = store.takeEarly(blob);
     if (early != null) {
       taken.put(blob, early);
-      String file = blob.name.toString();
-      files.put(file, early);
-      places.put(blob, new Place(file, early, 0));
+      boolean unused = place(blob, new Place(early, 0), early);
       newBytes += blob.sizeBytes;
       return true;
     }
@@ -223,14 +237,20 @@ final class Transfer {
   }
 
   private void placed(List<Blob> blobs, StreamStateHandle handle) {
-    String file = blobs.get(0).name.toString();
-    files.put(file, handle);
     long offset = 0;
     for (Blob blob : blobs) {
-      places.put(blob, new Place(file, handle, offset));
+      boolean unused = place(blob, new Place(handle, offset), handle);
       offset += blob.sizeBytes;
     }
     newBytes += offset;
+  }
+
+  /** Returns whether the file is new to the checkpoint. */
+  private boolean place(Blob blob, Place place, StreamStateHandle reported) {
+    places.put(blob, place);
+    return files.putIfAbsent(
+            place.handle().getStreamStateHandleID(), new Named(blob.name.toString(), reported))
+        == null;
   }
 
   private FileAttempts write(CheckpointFiles.Purpose purpose, List<Blob> blobs) {
@@ -257,17 +277,19 @@ final class Transfer {
 
   private Result result() {
     List<HandleAndLocalPath> all = new ArrayList<>(files.size());
-    files.forEach((file, handle) -> all.add(HandleAndLocalPath.of(handle, file)));
-    Map<Blob, Place> shared = new LinkedHashMap<>();
+    files.values().forEach(file -> all.add(HandleAndLocalPath.of(file.reported, file.name)));
+    List<MetaFormat.SharedBlob> shared = new ArrayList<>();
     places.forEach(
         (blob, place) -> {
-          @Nullable StreamStateHandle handle = place.handle();
+          StreamStateHandle handle = place.handle();
+          Named file = Objects.requireNonNull(files.get(handle.getStreamStateHandleID()));
           boolean alone =
               place.offset() == 0
-                  && place.file().equals(blob.name.toString())
+                  && file.name.equals(blob.name.toString())
                   && handle.getStateSize() == blob.sizeBytes;
           if (!alone) {
-            shared.put(blob, place);
+            shared.add(
+                new MetaFormat.SharedBlob(blob.name, file.name, place.offset(), blob.sizeBytes));
           }
         });
     return new Result(all, shared, newBytes);

@@ -165,7 +165,6 @@ final class FlinkBlobStoreTest {
     Path file = Files.write(directory.resolve("checkpoint-" + id), content);
     Place place =
         new Place(
-            "file",
             new FileStateHandle(new org.apache.flink.core.fs.Path(file.toUri()), content.length),
             0);
     store.give(id, blobs.get(0), place);

@@ -16,10 +16,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.HexFormat;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
-import org.apache.flink.runtime.state.memory.ByteStreamStateHandle;
 import org.junit.jupiter.api.Test;
 
 final class MetaFormatTest {
@@ -40,10 +37,10 @@ final class MetaFormatTest {
             new SerializerSnapshot("bytes", 1, new byte[0]),
             List.of());
     String file = FIRST.toString();
-    ByteStreamStateHandle stored = new ByteStreamStateHandle("file", new byte[300]);
-    Map<Blob, Place> shared = new LinkedHashMap<>();
-    shared.put(new Blob(FIRST, 140), new Place(file, stored, 0));
-    shared.put(new Blob(SECOND, 160), new Place(file, stored, 140));
+    List<MetaFormat.SharedBlob> shared =
+        List.of(
+            new MetaFormat.SharedBlob(FIRST, file, 0, 140),
+            new MetaFormat.SharedBlob(SECOND, file, 140, 160));
     return MetaFormat.encode(handle, shared, new byte[] {1, 2});
   }
 
