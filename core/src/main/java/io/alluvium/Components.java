@@ -18,7 +18,7 @@ import java.util.random.RandomGenerator;
  * @param random for incarnations, jitter and randomized delays; thread-safe
  * @param metrics where measurements go
  * @param host given when somebody else keeps the checkpoints; there is no {@link CheckpointCatalog}
- *     then, and nothing is ever deleted from the store
+ *     then, and Alluvium never deletes anything from the store
  */
 public record Components(
     Optional<BlobStore> store,
@@ -33,8 +33,10 @@ public record Components(
    *
    * @param names of blobs, under an incarnation of the host's
    * @param tables used for tables of the configured type; the host closes them
+   * @param whenMaterialized told after each materialization, on its thread: blobs that it stands
+   *     for may be garbage now, however long the next checkpoint takes
    */
-  public record Host(BlobNames names, Tables tables) {}
+  public record Host(BlobNames names, Tables tables, Runnable whenMaterialized) {}
 
   public Components(
       Optional<BlobStore> store,

@@ -55,7 +55,7 @@ final class FlinkBlobStore implements BlobStore {
    */
   private final LocalCopies copies;
   private final boolean keepsCopies;
-  private final Executor background;
+  private final Deletions deletions;
 
   @GuardedBy("this")
   private final Map<BlobName, Blob> blobs = new LinkedHashMap<>();
@@ -68,6 +68,7 @@ final class FlinkBlobStore implements BlobStore {
   private final Set<Long> announced = new HashSet<>();
 
   private volatile @Nullable EarlyUploads early;
+  private volatile @Nullable Supplier<Set<BlobName>> live;
 
   @GuardedBy("this")
   private boolean closed;
@@ -85,7 +86,7 @@ final class FlinkBlobStore implements BlobStore {
    */
   FlinkBlobStore(Path directory, Copies whenCompleted, Executor background) {
     this.copies = new LocalCopies(directory);
-    this.background = background;
+    this.deletions = new Deletions(background);
     this.keepsCopies = whenCompleted == Copies.KEPT;
   }
 
@@ -196,7 +197,7 @@ final class FlinkBlobStore implements BlobStore {
       }
     }
     if (handle != null) {
-      inBackground(List.of(), List.of(handle));
+      discard(handle);
     }
   }
 
@@ -366,7 +367,12 @@ final class FlinkBlobStore implements BlobStore {
         return;
       }
     }
-    StreamWriter.discard(taken);
+    discard(taken);
+  }
+
+  /** Deletes a file that no checkpoint has; does not wait. */
+  void discard(StreamStateHandle file) {
+    deletions.later(List.of(), List.of(file));
   }
 
   /** Checkpoint {@code id} has the blob in this place. */
@@ -394,17 +400,7 @@ final class FlinkBlobStore implements BlobStore {
         }
       }
     }
-    inBackground(dropped, List.of());
-  }
-
-  private void inBackground(List<Path> dropped, List<StreamStateHandle> discarded) {
-    if (!dropped.isEmpty() || !discarded.isEmpty()) {
-      background.execute(
-          () -> {
-            dropped.forEach(LocalCopies::delete);
-            discarded.forEach(StreamWriter::discard);
-          });
-    }
+    deletions.later(dropped, List.of());
   }
 
   /** The checkpoint came to nothing; what it was given is gone. */
@@ -414,23 +410,28 @@ final class FlinkBlobStore implements BlobStore {
     blobs.values().forEach(blob -> blob.given.remove(id));
   }
 
-  /**
-   * Forgets what no checkpoint can name any more.
-   *
-   * @param live asks for the names that a later checkpoint may have; called once, after looking at
-   *     what there is, so that a blob that comes meanwhile is spared
-   */
-  void retain(Supplier<Set<BlobName>> live) {
+  /** From now on garbage is collected: all but what a later checkpoint may name. */
+  void setLive(Supplier<Set<BlobName>> names) {
+    live = names;
+  }
+
+  /** Forgets what no checkpoint can name any more. */
+  void collect() {
+    Supplier<Set<BlobName>> names = live;
+    if (names == null) {
+      return;
+    }
     List<BlobName> before;
     synchronized (this) {
       before = List.copyOf(blobs.keySet());
     }
-    Set<BlobName> needed = live.get();
+    // After looking at what there is, so that a blob that comes meanwhile is spared.
+    Set<BlobName> needed = names.get();
     List<StreamStateHandle> discarded = new ArrayList<>();
     List<Path> dropped = new ArrayList<>();
     synchronized (this) {
       for (BlobName name : before) {
-        boolean awaited = pending.values().stream().anyMatch(names -> names.contains(name));
+        boolean awaited = pending.values().stream().anyMatch(named -> named.contains(name));
         if (!needed.contains(name) && !awaited) {
           Blob gone = blobs.remove(name);
           if (gone != null) {
@@ -442,7 +443,7 @@ final class FlinkBlobStore implements BlobStore {
         }
       }
     }
-    inBackground(dropped, discarded);
+    deletions.later(dropped, discarded);
   }
 
   @GuardedBy("this")
@@ -469,7 +470,7 @@ final class FlinkBlobStore implements BlobStore {
     throw StateBackendException.internal("Flink keeps the checkpoints; there is nothing to list");
   }
 
-  /** Nothing: what is not needed goes by {@link #retain}. */
+  /** Nothing: what is not needed goes by {@link #collect}. */
   @Override
   public void delete(Collection<String> names) {}
 
@@ -492,6 +493,6 @@ final class FlinkBlobStore implements BlobStore {
       blobs.clear();
       pending.clear();
     }
-    inBackground(List.of(), discarded);
+    deletions.later(List.of(), discarded);
   }
 }

@@ -108,11 +108,13 @@ final class KeyedBackendBuilder<K> {
                         Optional.of(threads),
                         random,
                         metrics.ofCore(),
-                        Optional.of(new Components.Host(new Names(random), tables)))));
+                        Optional.of(
+                            new Components.Host(new Names(random), tables, store::collect)))));
     opened.push(process);
     StateSerializerProvider<K> keySerializer =
         StateSerializerProvider.fromNewRegisteredSerializer(parameters.getKeySerializer());
     ByteBackend bytes = restore(process, store, keySerializer);
+    store.setLive(bytes::liveBlobs);
     Access<K> access =
         new Access<>(
             bytes, keySerializer.currentSchemaSerializer(), parameters.getNumberOfKeyGroups());

@@ -18,6 +18,9 @@ final class MapEntry<UK, UV> implements Map.Entry<UK, UV> {
   private @Nullable UK userKey;
   private @Nullable UV userValue;
 
+  /** It may be null by itself. */
+  private boolean holdsUserValue;
+
   MapEntry(
       MapKvState<?, ?, UK, UV> state,
       byte[] key,
@@ -57,7 +60,7 @@ final class MapEntry<UK, UV> implements Map.Entry<UK, UV> {
   @SuppressWarnings("NullAway") // a map state may hold null
   public UV getValue() {
     byte[] stored = value;
-    if (userValue == null && stored != null) {
+    if (!holdsUserValue && stored != null) {
       try {
         userValue =
             MapKvState.readUserValue(
@@ -65,6 +68,7 @@ final class MapEntry<UK, UV> implements Map.Entry<UK, UV> {
       } catch (IOException e) {
         throw Failures.deserializing("a value of state '" + state.name + "'", e);
       }
+      holdsUserValue = true;
     }
     return userValue;
   }
@@ -82,6 +86,7 @@ final class MapEntry<UK, UV> implements Map.Entry<UK, UV> {
       throw Failures.serializing("a value of state '" + state.name + "'", e);
     }
     userValue = newValue;
+    holdsUserValue = true;
     return before;
   }
 

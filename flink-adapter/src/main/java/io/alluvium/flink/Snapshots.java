@@ -303,7 +303,7 @@ final class Snapshots implements AutoCloseable {
       stored = true;
       parts.store.confirm(checkpointId);
       parts.bytes.confirm(coreId);
-      parts.store.retain(parts.bytes::liveBlobs);
+      parts.store.collect();
     }
   }
 
@@ -316,7 +316,7 @@ final class Snapshots implements AutoCloseable {
     if (coreId != null && !closed) {
       parts.store.abort(checkpointId);
       parts.bytes.abort(coreId);
-      parts.store.retain(parts.bytes::liveBlobs);
+      parts.store.collect();
     }
   }
 

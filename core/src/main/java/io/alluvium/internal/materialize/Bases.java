@@ -94,11 +94,18 @@ public final class Bases {
   public synchronized void durable(Attempt attempt, List<TableFile> files) {
     attempt.files = List.copyOf(files);
     promote();
+    // The next checkpoint, whenever it comes, stands on the newest.
+    if (attempts.contains(attempt)) {
+      attempts.removeIf(each -> each.files != null && each.position < attempt.position);
+    }
   }
 
   /** The attempt came to nothing. */
   public synchronized void failed(Attempt attempt) {
-    attempts.remove(attempt);
+    // What is durable stays: the changelog below it may be gone.
+    if (attempt.files == null) {
+      attempts.remove(attempt);
+    }
   }
 
   /**

@@ -61,6 +61,30 @@ class BasesTest {
     assertThat(materialization(bases.bind(8)).containedUpTo()).isEqualTo(5);
   }
 
+  /** A job may have no checkpoints for long. */
+  @Test
+  void durable_again_letsGoOfTheOneBefore() {
+    for (int i = 1; i <= 3; i++) {
+      Attempt attempt = bases.begin(i);
+      bases.returned(attempt);
+      bases.durable(attempt, List.of(file(i)));
+      assertThat(bases.liveBlobs()).containsExactly(file(i).blob());
+      assertThat(bases.newestPosition(0)).isEqualTo(i);
+    }
+    assertThat(materialization(bases.bind(9)).position()).isEqualTo(3);
+  }
+
+  /** The changelog below it may be gone. */
+  @Test
+  void failed_whatIsDurable_isNot() {
+    Attempt attempt = bases.begin(3);
+    bases.returned(attempt);
+    bases.durable(attempt, List.of(file(1)));
+    bases.failed(attempt);
+
+    assertThat(materialization(bases.bind(9)).position()).isEqualTo(3);
+  }
+
   @Test
   void failed_attempt_isNeverBound() {
     Attempt attempt = bases.begin(3);
