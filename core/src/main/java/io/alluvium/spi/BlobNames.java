@@ -7,6 +7,11 @@ package io.alluvium.spi;
  */
 public interface BlobNames {
 
+  /**
+   * A new name. Whoever takes it must show it in its live set, from then on and for as long as it
+   * needs the blob: under the lock under which it answers what is live, or a collection may take
+   * the blob for garbage.
+   */
   BlobName next(BlobName.Kind kind);
 
   Incarnation incarnation();

@@ -26,11 +26,12 @@ final class BlobLedger implements BlobNames {
   /*
    * A name moves one way:
    *
-   *   fresh  --seen in a live set, a pin or a retained manifest-->  seen  --in none of them any more-->  doomed  --deleted-->
+   *   fresh  --a collection came upon it-->  known  --in no live set, pin or retained manifest any more-->  doomed  --deleted-->
    *
-   * A fresh name is on its way from next() to the live set of whoever asked for it. It may be uploaded and not yet be
-   * named by anybody, so it is never collected while there are live sets that it could still show up in. What never
-   * shows up (an upload that was given up at once) is left for the collection at a clean end or for the next owner.
+   * A fresh name is on its way from next() to the live set of whoever asked for it; the first collection that comes upon
+   * it spares it. The second need not: who takes a name shows it in its live set at once (`BlobNames`). It is of no
+   * matter whether the first one saw it there: what is stored and given up between two commits, as the log's segments are
+   * when materializations are more frequent than checkpoints, shows up in no live set that is ever asked.
    *
    * Deciding that a name is garbage and pinning the names of a manifest that is about to be stored exclude each other by
    * the lock: a collection sees the pin, or the commit sees that the name is doomed and fails before it stores a
@@ -42,7 +43,7 @@ final class BlobLedger implements BlobNames {
 
   private enum Mark {
     FRESH,
-    SEEN
+    KNOWN
   }
 
   private final Object lock = new Object();
@@ -114,7 +115,7 @@ final class BlobLedger implements BlobNames {
   /** Blobs that this owner found and may delete: they are garbage once nothing needs them. */
   void inherit(Collection<BlobName> names) {
     synchronized (lock) {
-      names.forEach(name -> known.putIfAbsent(name, Mark.SEEN));
+      names.forEach(name -> known.putIfAbsent(name, Mark.KNOWN));
     }
   }
 
@@ -162,13 +163,13 @@ final class BlobLedger implements BlobNames {
   Set<BlobName> plan(Fresh fresh, Supplier<Set<BlobName>> reachable) {
     List<Supplier<Set<BlobName>>> suppliers;
     Set<BlobName> garbage = new HashSet<>();
+    Set<BlobName> spared = new HashSet<>();
     synchronized (lock) {
       suppliers = List.copyOf(liveSets.values());
       boolean spareFresh = fresh == Fresh.SPARED || !suppliers.isEmpty();
       for (Map.Entry<BlobName, Mark> entry : known.entrySet()) {
-        if (!spareFresh || entry.getValue() == Mark.SEEN) {
-          garbage.add(entry.getKey());
-        }
+        boolean spare = spareFresh && entry.getValue() == Mark.FRESH;
+        (spare ? spared : garbage).add(entry.getKey());
       }
     }
     Set<BlobName> needed = new HashSet<>();
@@ -176,9 +177,7 @@ final class BlobLedger implements BlobNames {
     synchronized (lock) {
       pinned.forEach(needed::addAll);
       needed.addAll(reachable.get());
-      for (BlobName name : needed) {
-        known.replace(name, Mark.SEEN);
-      }
+      spared.forEach(name -> known.replace(name, Mark.KNOWN));
       garbage.removeAll(needed);
       doomed.addAll(garbage);
       known.keySet().removeAll(garbage);
@@ -186,7 +185,7 @@ final class BlobLedger implements BlobNames {
     }
   }
 
-  /** What a plan does with names that were handed out and never seen in a live set. */
+  /** What a plan does with names that were handed out since the last one. */
   enum Fresh {
     SPARED,
     COLLECTED

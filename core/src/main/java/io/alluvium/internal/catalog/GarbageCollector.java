@@ -110,10 +110,15 @@ final class GarbageCollector {
   }
 
   private void giveUp() {
+    CompletableFuture<Boolean> ended;
     synchronized (lock) {
       askedAgain = false;
+      ended = running;
+      running = null;
     }
-    boolean unused = finish();
+    if (ended != null) {
+      ended.complete(true);
+    }
   }
 
   private void runInBackground() {

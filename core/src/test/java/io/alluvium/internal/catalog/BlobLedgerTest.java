@@ -49,12 +49,23 @@ final class BlobLedgerTest {
   }
 
   @Test
-  void plan_freshName_isSparedWhileThereAreLiveSets() {
+  void plan_freshName_isSparedOnceWhileThereAreLiveSets() {
     BlobName name = ledger.next(BlobName.Kind.LOG);
-    assertThat(garbage()).isEmpty();
     assertThat(ledger.plan(Fresh.COLLECTED, Set::of)).isEmpty();
     live.add(name);
     assertThat(garbage()).isEmpty();
+    live.clear();
+    assertThat(garbage()).containsExactly(name);
+  }
+
+  /** As a segment of the log between two checkpoints with several materializations. */
+  @Test
+  void plan_nameThatWasNeverAsked_isGarbageTheSecondTime() {
+    BlobName name = ledger.next(BlobName.Kind.LOG);
+    live.add(name);
+    live.remove(name);
+    assertThat(garbage()).isEmpty();
+    assertThat(garbage()).containsExactly(name);
   }
 
   @Test

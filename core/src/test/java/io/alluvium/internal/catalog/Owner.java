@@ -34,12 +34,15 @@ final class Owner {
   /** What a backend would still name. */
   final Set<BlobName> live = new HashSet<>();
 
+  /** Stored, and named by no checkpoint yet; as live as the others. */
+  private final Set<BlobName> uploaded = new HashSet<>();
+
   private final LiveRegistration registration;
 
   Owner(MemoryBlobStore.Content content, long seed, CatalogSettings settings) {
     this.store = new ControlledStore(content);
     this.catalog = new SlotCatalog(store, execution, new Random(seed), Metrics.NONE, settings);
-    this.registration = catalog.registerLive((Supplier<Set<BlobName>>) () -> new HashSet<>(live));
+    this.registration = catalog.registerLive((Supplier<Set<BlobName>>) this::live);
   }
 
   static CatalogSettings retain(int checkpoints) {
@@ -65,15 +68,23 @@ final class Owner {
     return blobs;
   }
 
-  /** Uploads a blob and names it nowhere yet. */
+  private Set<BlobName> live() {
+    Set<BlobName> all = new HashSet<>(live);
+    all.addAll(uploaded);
+    return all;
+  }
+
+  /** Uploads a blob and names it in no checkpoint yet. */
   BlobName upload() {
     BlobName name = catalog.names().next(BlobName.Kind.LOG);
+    uploaded.add(name);
     store.put(name.toString(), List.of(ByteBuffer.wrap(CONTENT)));
     return name;
   }
 
   BlobName uploadTable() {
     BlobName name = catalog.names().next(BlobName.Kind.TABLE);
+    uploaded.add(name);
     store.put(name.toString(), List.of(ByteBuffer.wrap(CONTENT)));
     return name;
   }
@@ -89,6 +100,7 @@ final class Owner {
     List<BlobName> sorted = new ArrayList<>(blobs);
     sorted.sort(java.util.Comparator.comparing(BlobName::toString));
     live.addAll(sorted);
+    uploaded.removeAll(sorted);
     Commit commit =
         catalog.commit(id, List.of(Samples.handle(id, sorted)), ("m" + id).getBytes(UTF_8));
     live.retainAll(sorted);
