@@ -95,9 +95,13 @@ final class Coordinator {
     return metadata;
   }
 
-  /** Takes one checkpoint; an aborted one is told to the listener. */
-  void takeCheckpoint() {
-    boolean unused = tryCheckpoint(Optional.empty());
+  /**
+   * Takes one checkpoint; an aborted one is told to the listener.
+   *
+   * @return whether it is confirmed
+   */
+  boolean takeCheckpoint() {
+    return tryCheckpoint(Optional.empty());
   }
 
   /** Takes checkpoints until one is confirmed. */

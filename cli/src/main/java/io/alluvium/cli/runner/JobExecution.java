@@ -112,8 +112,8 @@ final class JobExecution implements Coordinator.Waiter, AutoCloseable {
   /**
    * Runs the job to its end.
    *
-   * @param afterFirst done when the first checkpoint of a job that starts at the beginning is
-   *     confirmed
+   * @param afterFirst done when the first checkpoint before the last one is confirmed, and the job
+   *     so this process's
    * @return the final results
    */
   List<SortedRuns> run(Coordinator coordinator, Runnable afterFirst) {
@@ -144,7 +144,8 @@ final class JobExecution implements Coordinator.Waiter, AutoCloseable {
     CompletableFuture<Void> exhausted =
         CompletableFuture.allOf(
             sources.stream().map(SourceTask::exhausted).toArray(CompletableFuture<?>[]::new));
-    if (start.atBeginning()) {
+    boolean confirmed = start.atBeginning();
+    if (confirmed) {
       coordinator.takeCheckpointForSure();
       afterFirst.run();
     }
@@ -153,7 +154,10 @@ final class JobExecution implements Coordinator.Waiter, AutoCloseable {
     while (!exhausted.isDone()) {
       long rest = next - System.nanoTime();
       if (rest <= 0) {
-        coordinator.takeCheckpoint();
+        if (coordinator.takeCheckpoint() && !confirmed) {
+          confirmed = true;
+          afterFirst.run();
+        }
         // A slow checkpoint delays the following ones, it does not make them pile up.
         next = Math.max(next + interval, System.nanoTime());
       } else {

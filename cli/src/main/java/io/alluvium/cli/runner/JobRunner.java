@@ -38,11 +38,14 @@ public final class JobRunner {
   private final RunListener listener;
   private final MemoryMetrics metrics = new MemoryMetrics();
   private final List<InputFile> files;
+  private final Optional<ResultFile.Seen> earlierResult;
 
   private JobRunner(RunSettings settings, RunListener listener, List<InputFile> files) {
     this.settings = settings;
     this.listener = listener;
     this.files = files;
+    this.earlierResult =
+        settings.job().resultFile().flatMap(name -> ResultFile.look(settings.output(), name));
   }
 
   /** What a run came to. Immutable. */
@@ -257,7 +260,7 @@ public final class JobRunner {
                     listener,
                     execution.sourceCount()),
                 start);
-        results = execution.run(coordinator, () -> recover(sink, start, backend));
+        results = execution.run(coordinator, () -> replaceEarlierLife(sink, start, backend));
         records = execution.control().records();
       }
       double seconds = (System.nanoTime() - began) / 1e9;
@@ -287,11 +290,21 @@ public final class JobRunner {
     }
   }
 
-  /** Ends an earlier life of the job, also one whose end was cut short by a crash. */
-  private void recover(FileSink sink, StartPoint start, StateBackend backend) {
-    if (!start.metadata().finished()) {
-      settings.job().resultFile().ifPresent(name -> ResultFile.delete(settings.output(), name));
+  /**
+   * A checkpoint is confirmed: what an earlier life of the job left goes. Not before, and not what
+   * was written since: who was suspended might delete the result of its successor.
+   */
+  private void replaceEarlierLife(FileSink sink, StartPoint start, StateBackend backend) {
+    earlierResult.ifPresent(
+        seen ->
+            ResultFile.delete(settings.output(), settings.job().resultFile().orElseThrow(), seen));
+    if (start.atBeginning()) {
+      recover(sink, start, backend);
     }
+  }
+
+  /** Ends what the checkpoint that the job starts from had begun. */
+  private void recover(FileSink sink, StartPoint start, StateBackend backend) {
     sink.recover(
         start.metadata().firstCheckpoint(),
         start.metadata().transactions(),

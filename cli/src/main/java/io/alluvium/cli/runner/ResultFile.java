@@ -6,10 +6,15 @@ import java.io.OutputStream;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileTime;
 import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** The file of a job's final results, replaced as a whole. Stateless. */
 final class ResultFile {
@@ -45,9 +50,28 @@ final class ResultFile {
     }
   }
 
-  static void delete(Path directory, String name) {
+  /** One result, to know it again: another one is a file of its own. */
+  record Seen(@Nullable Object fileKey, FileTime modified) {}
+
+  /** What there is now. */
+  static Optional<Seen> look(Path directory, String name) {
     try {
-      Files.deleteIfExists(directory.resolve(name));
+      BasicFileAttributes file =
+          Files.readAttributes(directory.resolve(name), BasicFileAttributes.class);
+      return Optional.of(new Seen(file.fileKey(), file.lastModifiedTime()));
+    } catch (IOException e) {
+      return Optional.empty();
+    }
+  }
+
+  /** Deletes a result that was seen before, and no other. */
+  static void delete(Path directory, String name, Seen earlier) {
+    try {
+      if (look(directory, name).equals(Optional.of(earlier))) {
+        Files.delete(directory.resolve(name));
+      }
+    } catch (NoSuchFileException e) {
+      // Somebody was faster.
     } catch (IOException e) {
       throw OutputDirectory.cannotWrite(directory, e);
     }
