@@ -37,6 +37,8 @@ final class RangeInputStream extends InputStream {
   private int position;
   private @Nullable CompletableFuture<Piece> next;
 
+  private @Nullable StateBackendException failure;
+
   private RangeInputStream(S3Connection connection, String name, long offset, long length) {
     this.connection = connection;
     this.name = name;
@@ -159,6 +161,10 @@ final class RangeInputStream extends InputStream {
   /** Makes sure that a byte is there; false at the end. */
   private boolean advance() throws IOException {
     while (position == piece.bytes.length) {
+      if (failure != null) {
+        // What comes behind the piece that failed must not be taken for it.
+        throw new IOException(failure.getMessage(), failure);
+      }
       if (piece.last) {
         return false;
       }
@@ -171,7 +177,7 @@ final class RangeInputStream extends InputStream {
           next = fetch();
         }
       } catch (StateBackendException e) {
-        throw new IOException(e.getMessage(), e);
+        failure = e;
       }
     }
     return true;

@@ -129,6 +129,9 @@ final class S3Errors {
           throttled();
       case "BadDigest", "InvalidDigest", "XAmzContentChecksumMismatch" ->
           unavailable("the bytes arrived damaged, so that the store refused them; try again");
+      // With status 400, although nothing is wrong with the request.
+      case "RequestTimeout", "RequestTimeoutException", "IncompleteBody" ->
+          unavailable("the bytes did not arrive in time or not all of them; try again");
       case "NoSuchUpload" ->
           unavailable("the upload in parts was aborted by somebody else; try again");
       case "NotImplemented" ->

@@ -38,6 +38,8 @@ class S3ErrorsTest {
           429 | TooManyRequests           | UNAVAILABLE | asks for fewer requests
           500 | InternalError             | UNAVAILABLE | try again
           400 | BadDigest                 | UNAVAILABLE | arrived damaged
+          400 | RequestTimeout            | UNAVAILABLE | did not arrive in time
+          400 | IncompleteBody            | UNAVAILABLE | not all of them; try again
           400 | KMS.DisabledException     | INVALID     | s3.sse.kms-key-id
           501 | NotImplemented            | INVALID     | newer version of that server
           400 | EntityTooLarge            | INVALID     | EntityTooLarge
