@@ -44,6 +44,7 @@ final class HeapCut {
   private final ArrayDeque<Pinned> queue = new ArrayDeque<>();
   private long rowsInFlight;
   private boolean allPinned;
+  private boolean failed;
   private boolean writing;
 
   // Of the background thread that writes, one at a time.
@@ -109,7 +110,7 @@ final class HeapCut {
     try {
       CellFileWriter to = writer;
       if (to == null) {
-        if (done.isDone()) {
+        if (isOver()) {
           return;
         }
         to = new CellFileWriter(directory);
@@ -121,7 +122,7 @@ final class HeapCut {
       }
       if (step == Step.FINISH) {
         done.complete(to.finish());
-      } else if (done.isDone()) {
+      } else if (isOver()) {
         to.close();
       }
     } catch (IOException e) {
@@ -134,6 +135,10 @@ final class HeapCut {
     }
   }
 
+  private synchronized boolean isOver() {
+    return failed || done.isDone();
+  }
+
   private enum Step {
     MORE,
     /** Nothing to write now; `advance` starts the writing again. */
@@ -144,7 +149,8 @@ final class HeapCut {
   private Step writeNext(CellFileWriter to) throws IOException {
     Pinned next;
     synchronized (this) {
-      if (done.isDone()) {
+      // A cut that fails is not done yet, and has no more to write: it must not be finished.
+      if (isOver()) {
         return Step.PAUSE;
       }
       next = queue.poll();
@@ -188,6 +194,7 @@ final class HeapCut {
       left = new ArrayList<>(queue);
       queue.clear();
       allPinned = true;
+      failed = true;
       paused = writing ? null : writer;
       writing = true;
     }
