@@ -9,9 +9,9 @@ import io.alluvium.spi.TableCut;
 import io.alluvium.spi.TableScan;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.rocksdb.ColumnFamilyHandle;
@@ -41,7 +41,9 @@ final class RocksDbTable implements Table {
   private final BulkApply bulkApply;
   private final PrefixRemover prefixRemover;
   private final ReadOptions readOptions;
-  private final Set<RocksDbScan> openScans = new HashSet<>();
+
+  /** A savepoint's scans end on a thread of their own. */
+  private final Set<RocksDbScan> openScans = ConcurrentHashMap.newKeySet();
 
   /** The hot ones, without a detour. */
   private final RocksDB db;

@@ -114,9 +114,8 @@ final class PendingCheckpoints {
   /** Lets go of changes that neither a pending nor a later checkpoint can need (P5). */
   void trim() {
     // Outside of the lock: whoever waits for a change that goes is told, and may do anything. A
-    // point that is
-    // worked out stays right, because neither the newest base nor a later checkpoint's ever goes
-    // back.
+    // point that is worked out stays right, because neither the newest base nor a later
+    // checkpoint's ever goes back.
     trim.accept(neededFrom());
   }
 

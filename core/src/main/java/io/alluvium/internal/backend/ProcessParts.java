@@ -183,12 +183,19 @@ final class ProcessParts implements AutoCloseable {
     return store;
   }
 
+  /** Done after each materialization; a catalog collects garbage after commits instead. */
+  Runnable whenMaterialized() {
+    return host.map(Components.Host::whenMaterialized).orElse(() -> {});
+  }
+
   /** The part of one more backend in what is uploaded at a pace. */
   UploadPacer.Share uploadShare() {
+    // Without a changelog, somebody waits for each upload.
+    boolean spread =
+        configuration.get(CoreOptions.CHANGELOG_ENABLED)
+            && configuration.get(CoreOptions.MATERIALIZE_SMOOTHING);
     Duration interval =
-        configuration.get(CoreOptions.MATERIALIZE_SMOOTHING)
-            ? configuration.get(CoreOptions.MATERIALIZE_INTERVAL)
-            : Duration.ZERO;
+        spread ? configuration.get(CoreOptions.MATERIALIZE_INTERVAL) : Duration.ZERO;
     return pacer.share(
         new UploadPacer.Settings(interval, configuration.get(CoreOptions.MATERIALIZE_BANDWIDTH)));
   }

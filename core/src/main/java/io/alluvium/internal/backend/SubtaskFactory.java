@@ -211,7 +211,10 @@ final class SubtaskFactory {
                 bases,
                 uploader,
                 own.share(),
-                pending::trim),
+                () -> {
+                  pending.trim();
+                  process.whenMaterialized().run();
+                }),
             policy(),
             process.execution(),
             process.random(),
@@ -258,18 +261,27 @@ final class SubtaskFactory {
     }
   }
 
+  /** What is durable is so without a local copy; only the next restore takes longer. */
   private static TableUploader.Keeper keeper(LocalFileCache cache) {
     return new TableUploader.Keeper() {
       @Override
       public void stored(Path local, TableFile file) {
-        cache.add(local, file);
+        warned(() -> cache.add(local, file));
       }
 
       @Override
       public void retain(List<TableFile> files) {
-        cache.retain(files);
+        warned(() -> cache.retain(files));
       }
     };
+  }
+
+  private static void warned(Runnable caching) {
+    try {
+      caching.run();
+    } catch (StateBackendException e) {
+      LOG.warn("{}", e.getMessage());
+    }
   }
 
   private boolean replaysTooLong(long changelogBytes) {

@@ -12,9 +12,12 @@ import io.alluvium.spi.TableCut;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -95,11 +98,11 @@ public final class TableMaterializer implements AutoCloseable {
   /** The end of what is stored, or queued to be, so far; completes in any case. */
   private CompletableFuture<?> lastStored = CompletableFuture.completedFuture(null);
 
-  /** The end of the last store of a run that has begun. */
+  /** The end of the last store that has begun. */
   private CompletableFuture<?> lastBegun = CompletableFuture.completedFuture(null);
 
-  /** The end of the last store that somebody waits for. */
-  private CompletableFuture<?> lastUrgent = CompletableFuture.completedFuture(null);
+  /** Stores that somebody waits for and that have not begun. */
+  private final List<CompletableFuture<Bases.Base>> queued = new ArrayList<>();
 
   public TableMaterializer(
       Target target,
@@ -134,18 +137,26 @@ public final class TableMaterializer implements AutoCloseable {
     if (next != null) {
       next.cancel();
     }
-    next = execution.schedule(delay, () -> runSoon(target.share()::due));
+    next =
+        execution.schedule(
+            delay,
+            () -> {
+              boolean unused = runSoon(target.share()::due);
+            });
   }
 
-  /** Asks for a run now, unless one is running; any thread. */
+  /** Asks for a run now, or for the end of the one that is running; any thread. */
   public void runSoon() {
-    runSoon(target.share()::dueSoon);
+    if (!runSoon(target.share()::dueSoon)) {
+      target.share().hurry();
+    }
   }
 
-  private void runSoon(Runnable due) {
+  /** Returns false when one is running. */
+  private boolean runSoon(Runnable due) {
     synchronized (this) {
       if (running || closed) {
-        return;
+        return false;
       }
       running = true;
       dueNanos = execution.nanoTime();
@@ -159,6 +170,7 @@ public final class TableMaterializer implements AutoCloseable {
       // No memory for a thread: what asked for the run, a checkpoint perhaps, goes on.
       failed(e);
     }
+    return true;
   }
 
   private void run() {
@@ -374,21 +386,61 @@ public final class TableMaterializer implements AutoCloseable {
     }
     // Somebody waits for it, and it may stand behind an upload that takes its time.
     target.share().beginUrgent();
+    CompletableFuture<Bases.Base> answer = new CompletableFuture<>();
     CompletableFuture<Bases.Base> stored;
     synchronized (this) {
-      stored = inOrder(() -> store.apply(cut));
-      lastUrgent = stored;
+      queued.add(answer);
+      stored =
+          inOrder(
+              () -> {
+                Bases.Base base = begin(answer, cut, store);
+                // Before the next store begins, which may replace the base: the checkpoint is to
+                // keep its blobs.
+                answer.complete(base);
+                return base;
+              });
     }
-    // Also when there was no thread for it.
+    // Also when there was no thread for it, or when it is closed before its turn.
     CompletableFuture<?> unused =
+        answer.whenComplete((base, failure) -> target.share().endUrgent());
+    unused =
         stored.whenComplete(
             (base, failure) -> {
-              target.share().endUrgent();
               if (failure != null) {
                 delete(cut.directory());
+                end(answer, failure);
               }
             });
-    return stored;
+    return answer;
+  }
+
+  private void end(CompletableFuture<Bases.Base> answer, Throwable failure) {
+    synchronized (this) {
+      queued.removeIf(each -> each == answer);
+    }
+    answer.completeExceptionally(
+        failure instanceof CompletionException ? failure.getCause() : failure);
+  }
+
+  private Bases.Base begin(
+      CompletableFuture<Bases.Base> answer, TableCut cut, Function<TableCut, Bases.Base> store) {
+    CompletableFuture<Boolean> end = new CompletableFuture<>();
+    synchronized (this) {
+      queued.removeIf(each -> each == answer);
+      if (closed) {
+        throw closedMeanwhile();
+      }
+      lastBegun = end;
+    }
+    try {
+      return store.apply(cut);
+    } finally {
+      end.complete(true);
+    }
+  }
+
+  private static StateBackendException closedMeanwhile() {
+    return StateBackendException.closed("the backend was closed before its table was stored");
   }
 
   private Bases.Base storeExact(long position, TableCut cut) {
@@ -429,6 +481,7 @@ public final class TableMaterializer implements AutoCloseable {
   @Override
   public void close() {
     CompletableFuture<?> last;
+    List<CompletableFuture<Bases.Base>> unanswered;
     // First, so that a run which is only queued, perhaps behind a paced upload of another backend,
     // stores nothing when its turn comes, and need not be waited for.
     target.uploader().stop();
@@ -437,8 +490,12 @@ public final class TableMaterializer implements AutoCloseable {
       if (next != null) {
         next.cancel();
       }
-      last = CompletableFuture.allOf(lastBegun, lastUrgent);
+      last = lastBegun;
+      // Not waited for: another backend's upload may stand before it, or hang.
+      unanswered = List.copyOf(queued);
+      queued.clear();
     }
+    unanswered.forEach(each -> each.completeExceptionally(closedMeanwhile()));
     target.share().close();
     Object unused = execution.await(last.handle((done, failure) -> true));
   }

@@ -7,6 +7,7 @@ import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -24,18 +25,19 @@ import org.jspecify.annotations.Nullable;
 public final class UploadPacer {
 
   /*
-   * All uploads of the process share one token bucket; its rate is the greater of
+   * All spread uploads of the process share one token bucket; its rate is the greater of
    *   1. the sum of what each backend stores in its interval, divided by the part of it that uploads may take. Each is
    *      judged by what it stored lately (compactions make single uploads uneven), except that a first upload, which is of
    *      a whole table, says nothing about later ones: until its next a backend is judged by the others;
    *   2. what is needed so that each upload that waits or runs, one after the other as they became due, ends before its
    *      deadline, which is an interval after it became due.
    * The first keeps the rate even, whoever uploads at the moment; the second catches up when a guess was wrong or the
-   * process fell behind. The bandwidth cap of who asks bounds both; who does not spread waits for that alone. While
-   * somebody waits for an upload that is not paced, which may stand behind paced ones, nothing is paced.
+   * process fell behind. Those who have the same bandwidth cap share another bucket, of that rate. While somebody waits for
+   * an upload that is not paced, which may stand behind paced ones, nothing is paced.
    *
-   * The bucket is kept as a debt: a piece may be sent while the debt is small, and adds its size. So the first piece goes
-   * at once, and what is small altogether is never held up.
+   * A bucket is kept as a debt: a piece may be sent while the debt is small, and adds its size. So the first piece goes at
+   * once, and what is small altogether is never held up. What goes unpaced is a debt for the cap only: nobody expected it,
+   * and those who are spread would have to pay for it.
    */
 
   /** What part of the interval uploads may take. */
@@ -69,8 +71,8 @@ public final class UploadPacer {
       return (double) interval.toNanos() / NANOS;
     }
 
-    private double cap() {
-      return bytesPerSecond == 0 ? Double.POSITIVE_INFINITY : bytesPerSecond;
+    private boolean isCapped() {
+      return bytesPerSecond > 0;
     }
   }
 
@@ -122,6 +124,21 @@ public final class UploadPacer {
       return this::await;
     }
 
+    /** The upload that is due or under way, if there is one, is needed soon after all. */
+    public void hurry() {
+      CompletableFuture<Boolean> woken;
+      synchronized (UploadPacer.this) {
+        if (!due) {
+          return;
+        }
+        deadlineNanos = Math.min(deadlineNanos, execution.nanoTime());
+        woken = waiting;
+      }
+      if (woken != null) {
+        woken.complete(true);
+      }
+    }
+
     /** It has ended, or there was nothing to store. */
     public void end() {
       synchronized (UploadPacer.this) {
@@ -137,10 +154,9 @@ public final class UploadPacer {
           if (closed) {
             throw StateBackendException.closed("the backend was closed while its table was stored");
           }
-          nanos = urgent > 0 ? 0 : nanosUntilFree(this);
+          nanos = urgent > 0 ? 0 : nanosUntilFree(settings);
           if (nanos == 0) {
-            debtBytes += bytes;
-            leftBytes = Math.max(0, leftBytes - bytes);
+            sent(bytes);
             return;
           }
           waiting = over;
@@ -151,6 +167,18 @@ public final class UploadPacer {
           Boolean unused = execution.await(over);
         } finally {
           timer.cancel();
+        }
+      }
+    }
+
+    private void sent(long bytes) {
+      synchronized (UploadPacer.this) {
+        leftBytes = Math.max(0, leftBytes - bytes);
+        if (settings.spreads() && urgent == 0) {
+          spread.bytes += bytes;
+        }
+        if (settings.isCapped()) {
+          capped(settings.bytesPerSecond()).bytes += bytes;
         }
       }
     }
@@ -198,12 +226,14 @@ public final class UploadPacer {
   private final Set<Share> shares = new LinkedHashSet<>();
   private long orders;
   private int urgent;
-  private double debtBytes;
-  private long debtAtNanos;
+  private final Debt spread;
+
+  /** By the cap, in bytes per second. */
+  private final Map<Long, Debt> capped = new HashMap<>();
 
   public UploadPacer(Execution execution) {
     this.execution = execution;
-    this.debtAtNanos = execution.nanoTime();
+    this.spread = new Debt(execution.nanoTime());
   }
 
   /**
@@ -232,29 +262,46 @@ public final class UploadPacer {
     return share;
   }
 
-  /**
-   * How long until the debt is small, for one who waits; at most until somebody should look again.
-   */
-  private synchronized long nanosUntilFree(Share waiting) {
+  /** A token bucket, upside down. */
+  private static final class Debt {
+    private double bytes;
+    private long atNanos;
+
+    Debt(long nanos) {
+      this.atNanos = nanos;
+    }
+
+    /** How long until it is small; at most until somebody should look again. */
+    long nanosUntilSmall(double rate, long now) {
+      bytes = Math.max(0, bytes - rate * (now - atNanos) / NANOS);
+      atNanos = now;
+      if (bytes <= SMALL_BYTES) {
+        return 0;
+      }
+      long nanos = (long) ((bytes - SMALL_BYTES) / rate * NANOS);
+      return Math.max(1, Math.min(nanos, LONGEST_WAIT_NANOS));
+    }
+  }
+
+  private synchronized Debt capped(long bytesPerSecond) {
+    return capped.computeIfAbsent(bytesPerSecond, unused -> new Debt(execution.nanoTime()));
+  }
+
+  private synchronized long nanosUntilFree(Settings settings) {
     long now = execution.nanoTime();
-    double rate = waiting.settings.cap();
-    if (waiting.settings.spreads()) {
-      rate = Math.min(rate, Math.max(bytesPerSecond(now), 1));
+    long nanos = 0;
+    if (settings.spreads()) {
+      nanos = spread.nanosUntilSmall(Math.max(spreadBytesPerSecond(now), 1), now);
     }
-    if (rate == Double.POSITIVE_INFINITY) {
-      return 0;
+    if (settings.isCapped()) {
+      long cap = settings.bytesPerSecond();
+      nanos = Math.max(nanos, capped(cap).nanosUntilSmall((double) cap, now));
     }
-    debtBytes = Math.max(0, debtBytes - rate * (now - debtAtNanos) / NANOS);
-    debtAtNanos = now;
-    if (debtBytes <= SMALL_BYTES) {
-      return 0;
-    }
-    long nanos = (long) ((debtBytes - SMALL_BYTES) / rate * NANOS);
-    return Math.max(1, Math.min(nanos, LONGEST_WAIT_NANOS));
+    return nanos;
   }
 
   /** The rate that spreads the uploads of those who want it, and ends what is due in time. */
-  private synchronized double bytesPerSecond(long now) {
+  private synchronized double spreadBytesPerSecond(long now) {
     Guess guess = guess();
     double rate = 0;
     List<Share> due = new ArrayList<>();
@@ -269,6 +316,10 @@ public final class UploadPacer {
     due.sort(Comparator.comparingLong(share -> share.order));
     double before = 0;
     for (Share share : due) {
+      if (!share.settings.spreads() && share.leftBytes != UNKNOWN) {
+        // It has a thread, and waits for nobody.
+        continue;
+      }
       before += share.leftBytes == UNKNOWN ? guess.of(share) : share.leftBytes;
       double left = (double) (share.deadlineNanos - now) / NANOS;
       double late = share.settings.intervalSeconds() * LATE_PART;

@@ -3,6 +3,7 @@ package io.alluvium.internal.materialize;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.alluvium.KeyGroupRange;
+import io.alluvium.StateBackendException;
 import io.alluvium.spi.BlobNames;
 import io.alluvium.spi.BlobStore;
 import io.alluvium.spi.Execution;
@@ -29,6 +30,7 @@ class TableMaterializerTest {
   private final Deque<Runnable> background = new ArrayDeque<>();
   private int threadsToRefuse;
   private int cuts;
+  private final Bases bases = new Bases("test-1", new KeyGroupRange(0, 1), Optional.empty());
 
   /** The task may be the one that asks, and a run that is never noticed to be over is the last. */
   @Test
@@ -42,6 +44,20 @@ class TableMaterializerTest {
     scheduled.remove().run();
     background.remove().run();
     assertThat(cuts).isEqualTo(1);
+  }
+
+  /** What stands before it is another backend's, and may hang; the task that ends must not. */
+  @Test
+  void close_whileAStoreIsOnlyQueued_doesNotWaitForIt() {
+    TableMaterializer materializer = materializer();
+    CompletableFuture<Bases.Base> stored = materializer.materializeNow(5);
+    materializer.close();
+    assertThat(stored).isCompletedExceptionally();
+    assertThat(stored.handle((base, failure) -> failure).join())
+        .isInstanceOf(StateBackendException.class)
+        .hasMessageContaining("closed");
+    background.remove().run();
+    assertThat(bases.newestPosition(-1)).as("its turn").isEqualTo(-1);
   }
 
   private TableMaterializer materializer() {
@@ -60,7 +76,9 @@ class TableMaterializerTest {
             Table.class,
             method -> {
               cuts++;
-              return neverDone;
+              return method.equals("cutNow")
+                  ? new TableCut(Path.of("unused"), List.of())
+                  : neverDone;
             });
     return new TableMaterializer(
         new TableMaterializer.Target(
@@ -69,7 +87,7 @@ class TableMaterializerTest {
             Path.of("unused"),
             () -> 1,
             0,
-            new Bases("test-1", new KeyGroupRange(0, 1), Optional.empty()),
+            bases,
             new TableUploader(
                 stub(BlobStore.class, method -> method),
                 stub(BlobNames.class, method -> method),
@@ -98,6 +116,10 @@ class TableMaterializerTest {
             type.getClassLoader(),
             new Class<?>[] {type},
             (proxy, method, arguments) -> {
+              if (method.getName().equals("await")) {
+                assertThat((CompletableFuture<?>) arguments[0]).isDone();
+                return true;
+              }
               if (method.getName().equals("schedule")) {
                 scheduled.add((Runnable) arguments[1]);
                 return (Execution.Scheduled) () -> {};

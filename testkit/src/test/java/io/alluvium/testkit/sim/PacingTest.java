@@ -215,7 +215,6 @@ final class PacingTest {
         .isLessThanOrEqualTo(2 * even + MB);
   }
 
-  /** What the other one stores counts for the cap: it is meant for the machine's network. */
   @Test
   void capOfOneJob_isNotThatOfAnother() {
     UploadPacer.Share capped = share(Duration.ZERO, 2 * MB);
@@ -234,8 +233,44 @@ final class PacingTest {
           ends[1] = now();
         });
     simulation.run();
-    assertThat(ends[0]).isBetween(19.0, 41.0);
+    assertThat(ends[0]).isBetween(19.0, 21.0);
     assertThat(ends[1]).isLessThan(1);
+  }
+
+  @Test
+  void whatWentWithoutAPace_isNotPaidByOthers() {
+    UploadPacer.Share spread = share(INTERVAL, 0);
+    UploadPacer.Share notSpread = share(Duration.ZERO, 0);
+    process.spawn(
+        "main",
+        () -> {
+          once(notSpread, 10_000 * MB);
+          spread.due();
+          notSpread.beginUrgent();
+          upload(spread, 10_000 * MB);
+          notSpread.endUrgent();
+          spread.end();
+          double due = now();
+          once(spread, 40 * MB);
+          uploads.add(new Upload(due, now()));
+        });
+    simulation.run();
+    assertThat(uploads).singleElement().satisfies(it -> assertThat(it.took()).isLessThan(101));
+  }
+
+  /** The changelog grew long meanwhile. */
+  @Test
+  void hurry_endsAnUploadThatIsSpread() {
+    UploadPacer.Share share = share(Duration.ofHours(1), 0);
+    process.spawn("upload", () -> once(share, 100 * MB));
+    process.spawn(
+        "checkpoint",
+        () -> {
+          process.execution().sleep(Duration.ofSeconds(30));
+          share.hurry();
+        });
+    simulation.run();
+    assertThat(now()).isLessThanOrEqualTo(30 + Duration.ofHours(1).toSeconds() * 0.02 * 6);
   }
 
   /** Its job stores at once what it stores; those before it must not hold it up. */
