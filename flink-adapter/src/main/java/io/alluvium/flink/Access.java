@@ -25,6 +25,7 @@ final class Access<K> {
   final ByteBackend bytes;
   final TypeSerializer<K> keySerializer;
   final int numberOfKeyGroups;
+  final Queries queries;
   final DataInputDeserializer in = new DataInputDeserializer();
   private final DataOutputSerializer current = new DataOutputSerializer(64);
   private DataOutputSerializer key = new DataOutputSerializer(64);
@@ -32,10 +33,12 @@ final class Access<K> {
   private ByteWriter stored = new ByteWriter();
   private int keyGroup = -1;
 
-  Access(ByteBackend bytes, TypeSerializer<K> keySerializer, int numberOfKeyGroups) {
+  Access(
+      ByteBackend bytes, TypeSerializer<K> keySerializer, int numberOfKeyGroups, Queries queries) {
     this.bytes = bytes;
     this.keySerializer = keySerializer;
     this.numberOfKeyGroups = numberOfKeyGroups;
+    this.queries = queries;
   }
 
   /** Serializes the current key, once for all states. */

@@ -115,9 +115,14 @@ final class KeyedBackendBuilder<K> {
         StateSerializerProvider.fromNewRegisteredSerializer(parameters.getKeySerializer());
     ByteBackend bytes = restore(process, store, keySerializer);
     store.setLive(bytes::liveBlobs);
+    Queries queries = new Queries();
+    opened.push(queries);
     Access<K> access =
         new Access<>(
-            bytes, keySerializer.currentSchemaSerializer(), parameters.getNumberOfKeyGroups());
+            bytes,
+            keySerializer.currentSchemaSerializer(),
+            parameters.getNumberOfKeyGroups(),
+            queries);
     CheckpointFiles files =
         new CheckpointFiles(
             threads,

@@ -151,7 +151,7 @@ abstract class KvState<K, N, V> implements InternalKvState<K, N, V> {
       throws Exception {
     byte[] row = row(serializedKeyAndNamespace, safeKeySerializer, safeNamespaceSerializer);
     ByteWriter stored = new ByteWriter();
-    return access.bytes.get(row, row.length, stored)
+    return access.queries.answer(() -> access.bytes.get(row, row.length, stored))
         ? queryable(Arrays.copyOf(stored.array(), stored.length()))
         : null;
   }

@@ -163,6 +163,14 @@ final class MapKvState<K, N, UK, UV> extends KvState<K, N, Map<UK, UV>>
       throws Exception {
     byte[] row = row(serializedKeyAndNamespace, safeKeySerializer, safeNamespaceSerializer);
     MapSerializer<UK, UV> serializer = (MapSerializer<UK, UV>) safeValueSerializer;
+    List<Map.Entry<UK, UV>> entries = access.queries.answer(() -> entries(row, serializer));
+    return entries.isEmpty()
+        ? null
+        : KvStateSerializer.serializeMap(
+            entries, serializer.getKeySerializer(), serializer.getValueSerializer());
+  }
+
+  private List<Map.Entry<UK, UV>> entries(byte[] row, MapSerializer<UK, UV> serializer) {
     List<Map.Entry<UK, UV>> entries = new ArrayList<>();
     try (TableScan scan = access.bytes.scan(row, row.length)) {
       while (scan.next()) {
@@ -175,10 +183,7 @@ final class MapKvState<K, N, UK, UV> extends KvState<K, N, Map<UK, UV>>
                 serializer));
       }
     }
-    return entries.isEmpty()
-        ? null
-        : KvStateSerializer.serializeMap(
-            entries, serializer.getKeySerializer(), serializer.getValueSerializer());
+    return entries;
   }
 
   @Override
