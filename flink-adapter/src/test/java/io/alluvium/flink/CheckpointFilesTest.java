@@ -20,7 +20,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import org.apache.flink.core.fs.CloseableRegistry;
 import org.apache.flink.runtime.state.StreamStateHandle;
@@ -67,14 +66,6 @@ final class CheckpointFilesTest {
         new CheckpointFiles.File(
             "file", purpose, CONTENT.length, shelf::open, out -> out.write(CONTENT)),
         registry);
-  }
-
-  private static void awaitThat(BooleanSupplier condition) throws InterruptedException {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
-    while (!condition.getAsBoolean()) {
-      assertThat(System.nanoTime()).as("deadline").isLessThan(deadline);
-      Thread.sleep(2);
-    }
   }
 
   @Test
@@ -124,12 +115,12 @@ final class CheckpointFilesTest {
     Shelf shelf = new Shelf(List.of(Shelf.Fate.STUCK));
     FileAttempts attempts =
         attempts(files(RetryPolicy.Kind.NONE, 1, NEVER), Purpose.MATERIALIZATION, shelf);
-    awaitThat(() -> shelf.opened() == 1);
+    Eventually.that(() -> shelf.opened() == 1);
     attempts.giveUp();
     assertThat(attempts.stored()).isCompletedExceptionally();
     registry.close();
     shelf.release();
-    awaitThat(() -> shelf.files().isEmpty());
+    Eventually.that(() -> shelf.files().isEmpty());
   }
 
   @Test
@@ -164,7 +155,7 @@ final class CheckpointFilesTest {
     assertThat(metrics.get("store.retry.count")).isZero();
     assertThat(shelf.files()).containsExactlyInAnyOrder(1, 2);
     shelf.release();
-    awaitThat(() -> shelf.files().equals(Set.of(2)));
+    Eventually.that(() -> shelf.files().equals(Set.of(2)));
   }
 
   @Test
@@ -173,7 +164,7 @@ final class CheckpointFilesTest {
     StreamStateHandle unused =
         store(files(RetryPolicy.Kind.FIXED, 3, SOON), Purpose.MANIFEST, shelf)
             .get(1, TimeUnit.MINUTES);
-    awaitThat(() -> shelf.files().equals(Set.of(2)));
+    Eventually.that(() -> shelf.files().equals(Set.of(2)));
     assertThat(metrics.get("store.failed.count")).isZero();
   }
 
@@ -195,10 +186,10 @@ final class CheckpointFilesTest {
     Shelf shelf = new Shelf(List.of(Fate.HANGS, Fate.HANGS, Fate.FINE));
     CompletableFuture<StreamStateHandle> stored =
         store(files(RetryPolicy.Kind.FIXED, 3, SOON), Purpose.LOG, shelf);
-    awaitThat(() -> shelf.opened() == 2);
+    Eventually.that(() -> shelf.opened() == 2);
     registry.close();
     assertThatThrownBy(() -> stored.get(1, TimeUnit.MINUTES)).hasStackTraceContaining("cancelled");
-    awaitThat(() -> shelf.files().isEmpty());
+    Eventually.that(() -> shelf.files().isEmpty());
     assertThat(shelf.opened()).isEqualTo(2);
   }
 
@@ -234,7 +225,7 @@ final class CheckpointFilesTest {
     }
     shelf.release();
     int files = left;
-    awaitThat(() -> shelf.files().size() == files);
+    Eventually.that(() -> shelf.files().size() == files);
     threads.shutdown();
     assertThat(threads.awaitTermination(1, TimeUnit.MINUTES)).isTrue();
     assertThat(shelf.files()).as("%s", fates).hasSize(left);

@@ -83,10 +83,7 @@ final class NoCheckpointsTest {
         Thread.sleep(2);
         seen.addAll(stored());
       }
-      while (stored().size() > FEW_FILES) {
-        assertThat(System.nanoTime()).as("deadline").isLessThan(deadline);
-        Thread.sleep(10);
-      }
+      Eventually.that(() -> stored().size() <= FEW_FILES);
     }
   }
 }

@@ -62,7 +62,7 @@ final class RandomCheckpointsTest {
   private static final int GROUPS = 8;
   private static final int KEYS = 40;
   private static final int STEPS = 120;
-  private static final int SEEDS = Boolean.getBoolean("alluvium.full") ? 100 : 6;
+  private static final int SEEDS = Boolean.getBoolean("alluvium.full") ? 300 : 6;
 
   private static final ListStateDescriptor<Integer> STATE =
       new ListStateDescriptor<>("list", IntSerializer.INSTANCE);

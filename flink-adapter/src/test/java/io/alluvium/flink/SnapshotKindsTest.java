@@ -222,10 +222,7 @@ final class SnapshotKindsTest {
       assertThatThrownBy(() -> snapshot(backend, 1, CheckpointType.CHECKPOINT, noDirectory, 0))
           .hasStackTraceContaining("cannot store 'the description of a checkpoint'");
       // They are deleted in the background.
-      for (int i = 0; files(shared) > 0; i++) {
-        assertThat(i).as("tries").isLessThan(3000);
-        Thread.sleep(10);
-      }
+      Eventually.that(() -> files(shared) == 0);
       checkpoint = remote(snapshot(backend, 2, CheckpointType.CHECKPOINT, "checkpoint"));
       assertThat(files(shared)).isPositive();
     }

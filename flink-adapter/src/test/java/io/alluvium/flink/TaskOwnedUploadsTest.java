@@ -66,7 +66,7 @@ final class TaskOwnedUploadsTest {
     for (int i = 0; i < 5; i++) {
       put(names.next(BlobName.Kind.LOG));
     }
-    awaitOpened(2);
+    Eventually.that(() -> shelf.opened() >= 2);
     Thread.sleep(50);
     assertThat(shelf.opened()).isEqualTo(2);
   }
@@ -75,7 +75,7 @@ final class TaskOwnedUploadsTest {
   void close_whileAMaterializationIsStuck_letsItGoAndLeavesNoFile() throws Exception {
     BlobName name = names.next(BlobName.Kind.TABLE);
     CompletableFuture<Void> put = CompletableFuture.runAsync(() -> put(name), threads);
-    awaitOpened(1);
+    Eventually.that(() -> shelf.opened() >= 1);
     assertThat(put).isNotDone();
     uploads.close();
     assertThatThrownBy(() -> put.get(1, TimeUnit.MINUTES))
@@ -86,14 +86,6 @@ final class TaskOwnedUploadsTest {
     threads.shutdown();
     assertThat(threads.awaitTermination(1, TimeUnit.MINUTES)).isTrue();
     assertThat(shelf.files()).isEmpty();
-  }
-
-  private void awaitOpened(int count) throws InterruptedException {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
-    while (shelf.opened() < count) {
-      assertThat(System.nanoTime()).as("deadline").isLessThan(deadline);
-      Thread.sleep(2);
-    }
   }
 
   private final class ShelfStorage implements CheckpointStorageWorkerView {

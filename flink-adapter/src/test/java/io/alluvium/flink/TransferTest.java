@@ -16,7 +16,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 import org.apache.flink.core.fs.CloseableRegistry;
 import org.apache.flink.runtime.state.CheckpointStateOutputStream;
 import org.apache.flink.runtime.state.CheckpointStreamFactory;
@@ -81,14 +80,6 @@ final class TransferTest {
     };
   }
 
-  private static void awaitThat(BooleanSupplier condition) throws InterruptedException {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
-    while (!condition.getAsBoolean()) {
-      assertThat(System.nanoTime()).as("deadline").isLessThan(deadline);
-      Thread.sleep(2);
-    }
-  }
-
   /** Nobody else may close it: the registry is the task's until the checkpoint is cancelled. */
   @Test
   void interruptWhileAStreamHangs_endsTheStream() throws Exception {
@@ -105,11 +96,11 @@ final class TransferTest {
               }
             });
     thread.start();
-    awaitThat(() -> shelf.opened() == 1);
+    Eventually.that(() -> shelf.opened() == 1);
     thread.interrupt();
     assertThatThrownBy(() -> done.get(1, TimeUnit.MINUTES))
         .hasMessageContaining("interrupted while a file of a checkpoint was stored");
-    awaitThat(() -> shelf.files().isEmpty());
+    Eventually.that(() -> shelf.files().isEmpty());
     assertThat(registry.isClosed()).isFalse();
   }
 
@@ -120,6 +111,6 @@ final class TransferTest {
     assertThat(transfer.run(List.of(name)).newBytes()).isEqualTo(100);
     assertThat(shelf.files()).containsExactly(1);
     transfer.undo();
-    awaitThat(() -> shelf.files().isEmpty());
+    Eventually.that(() -> shelf.files().isEmpty());
   }
 }

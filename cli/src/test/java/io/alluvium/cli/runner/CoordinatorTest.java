@@ -110,26 +110,6 @@ final class CoordinatorTest {
     public void pause() {}
   }
 
-  private static final class SilentListener implements RunListener {
-    @Override
-    public void started(String what) {}
-
-    @Override
-    public void restored(RestoreRow restore) {}
-
-    @Override
-    public void confirmed(CheckpointRow checkpoint) {}
-
-    @Override
-    public void failed(long checkpointId, String reason) {}
-
-    @Override
-    public void storage(String what) {}
-
-    @Override
-    public void progress(long records, long bytesDone, long bytesTotal) {}
-  }
-
   /** Owns its job; so many commits do not come to an end. */
   private static final class FailingCatalog implements CheckpointCatalog {
     private final StateBackendException failure;

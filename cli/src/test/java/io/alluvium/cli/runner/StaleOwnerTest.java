@@ -48,28 +48,8 @@ final class StaleOwnerTest {
         RunSettings.withDefaults(Map.of("state.backend.type", "heap"), output));
   }
 
-  private static class Listener implements RunListener {
-    @Override
-    public void started(String what) {}
-
-    @Override
-    public void restored(RestoreRow restore) {}
-
-    @Override
-    public void confirmed(CheckpointRow checkpoint) {}
-
-    @Override
-    public void failed(long checkpointId, String reason) {}
-
-    @Override
-    public void storage(String what) {}
-
-    @Override
-    public void progress(long records, long bytesDone, long bytesTotal) {}
-  }
-
   /** Ends the job early, after its third checkpoint. */
-  private static final class Stopping extends Listener {
+  private static final class Stopping extends SilentListener {
     private int confirmed;
 
     @Override
@@ -81,7 +61,7 @@ final class StaleOwnerTest {
   }
 
   /** Stands still between the takeover and the first thing that the job does. */
-  private static class Suspended extends Listener {
+  private static class Suspended extends SilentListener {
     private final CountDownLatch restored = new CountDownLatch(1);
     private final CountDownLatch goOn = new CountDownLatch(1);
 
@@ -125,7 +105,7 @@ final class StaleOwnerTest {
             () -> JobRunner.run(settings(Optional.of(500.0)), suspended),
             task -> new Thread(task).start());
     assertThat(suspended.restored.await(1, TimeUnit.MINUTES)).isTrue();
-    var unused = JobRunner.run(settings(Optional.empty()), new Listener());
+    var unused = JobRunner.run(settings(Optional.empty()), new SilentListener());
     String result = "one\t2000\ntwo\t4000\n";
     assertThat(output.resolve("counts.tsv")).hasContent(result);
     suspended.goOn.countDown();

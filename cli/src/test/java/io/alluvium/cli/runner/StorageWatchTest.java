@@ -163,17 +163,8 @@ final class StorageWatchTest {
   }
 
   /** Keeps what was told. */
-  private static final class Told implements RunListener {
+  private static final class Told extends SilentListener {
     private final List<String> lines = new ArrayList<>();
-
-    @Override
-    public void started(String what) {}
-
-    @Override
-    public void restored(RestoreRow restore) {}
-
-    @Override
-    public void confirmed(CheckpointRow checkpoint) {}
 
     @Override
     public void failed(long checkpointId, String reason) {
@@ -184,8 +175,5 @@ final class StorageWatchTest {
     public void storage(String what) {
       lines.add(what);
     }
-
-    @Override
-    public void progress(long records, long bytesDone, long bytesTotal) {}
   }
 }

@@ -394,8 +394,7 @@ public final class TableMaterializer implements AutoCloseable {
           inOrder(
               () -> {
                 Bases.Base base = begin(answer, cut, store);
-                // Before the next store begins, which may replace the base: the checkpoint is to
-                // keep its blobs.
+                // Before the next store replaces the base: the checkpoint keeps its blobs.
                 answer.complete(base);
                 return base;
               });
@@ -482,8 +481,7 @@ public final class TableMaterializer implements AutoCloseable {
   public void close() {
     CompletableFuture<?> last;
     List<CompletableFuture<Bases.Base>> unanswered;
-    // First, so that a run which is only queued, perhaps behind a paced upload of another backend,
-    // stores nothing when its turn comes, and need not be waited for.
+    // First, so that a run which is only queued stores nothing when its turn comes.
     target.uploader().stop();
     synchronized (this) {
       closed = true;
