@@ -28,10 +28,11 @@ final class DstlMetrics {
   }
 
   void uploaded(int blockCount, long sizeBytes, long nanos) {
-    segments.add(1);
     blocks.add(blockCount);
     bytes.add(sizeBytes);
     uploadMicros.record(nanos / 1000);
+    // Last: who sees the segment sees its blocks too.
+    segments.add(1);
   }
 
   /** An attempt failed; without a cause when it only took too long. */

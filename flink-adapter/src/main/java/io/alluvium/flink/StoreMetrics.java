@@ -49,9 +49,10 @@ final class StoreMetrics {
     if (handle instanceof ByteStreamStateHandle) {
       inlineBytes.add(handle.getStateSize());
     } else if (of != null) {
-      of.files.add(1);
       of.bytes.add(handle.getStateSize());
       of.micros.record(micros);
+      // Last: who sees the file sees its bytes too.
+      of.files.add(1);
     }
   }
 

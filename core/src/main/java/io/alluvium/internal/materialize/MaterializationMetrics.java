@@ -30,15 +30,18 @@ public final class MaterializationMetrics {
 
   /** Since the newest materialization became durable, or since the process began. */
   private long ageMillis() {
-    return (execution.nanoTime() - newestNanos) / 1_000_000;
+    // Before the time: one that completes in between must not make the age negative.
+    long newest = newestNanos;
+    return (execution.nanoTime() - newest) / 1_000_000;
   }
 
   void completed(TableUploader.Upload upload, long nanos) {
     newestNanos = execution.nanoTime();
-    completed.add(1);
     files.add(upload.newFiles());
     bytes.add(upload.newBytes());
     millis.record(nanos / 1_000_000);
+    // Last: who sees the materialization sees its files too.
+    completed.add(1);
   }
 
   void failed() {
