@@ -48,12 +48,12 @@ final class CheckpointFilesTest {
   }
 
   private CheckpointFiles files(RetryPolicy.Kind kind, int maxAttempts, Duration timeout) {
+    return files(new RetryPolicy(kind, maxAttempts, Duration.ofMillis(2), timeout));
+  }
+
+  private CheckpointFiles files(RetryPolicy policy) {
     return new CheckpointFiles(
-        execution,
-        threads,
-        new RetryPolicy(kind, maxAttempts, Duration.ofMillis(2), timeout),
-        new Random(1),
-        new StoreMetrics(metrics));
+        execution, threads, policy, new Random(1), new StoreMetrics(metrics));
   }
 
   private CompletableFuture<StreamStateHandle> store(
@@ -147,8 +147,10 @@ final class CheckpointFilesTest {
   @Test
   void slowAttempt_hasASecondBesideIt_andItsFileGoesWhenItEnds() throws Exception {
     Shelf shelf = new Shelf(List.of(Fate.STUCK, Fate.FINE));
+    // Long enough for the first attempt to open its stream before the second one does.
+    Duration slow = Duration.ofMillis(500);
     StreamStateHandle unused =
-        store(files(RetryPolicy.Kind.ADAPTIVE, 3, SOON), Purpose.LOG, shelf)
+        store(files(RetryPolicy.Kind.ADAPTIVE, 3, slow), Purpose.LOG, shelf)
             .get(1, TimeUnit.MINUTES);
     assertThat(metrics.get("store.hedge.count")).isEqualTo(1);
     assertThat(metrics.get("store.hedge.decisive.count")).isEqualTo(1);
@@ -173,6 +175,7 @@ final class CheckpointFilesTest {
     Shelf shelf = new Shelf(List.of(Fate.STUCK));
     CompletableFuture<StreamStateHandle> stored =
         store(files(RetryPolicy.Kind.FIXED, 3, SOON), Purpose.MATERIALIZATION, shelf);
+    Eventually.that(() -> shelf.opened() == 1);
     assertThatThrownBy(() -> stored.get(10 * SOON.toMillis(), TimeUnit.MILLISECONDS))
         .isInstanceOf(TimeoutException.class);
     assertThat(shelf.opened()).isEqualTo(1);
@@ -184,8 +187,11 @@ final class CheckpointFilesTest {
   @Test
   void cancelledCheckpoint_endsWhatHangs() throws Exception {
     Shelf shelf = new Shelf(List.of(Fate.HANGS, Fate.HANGS, Fate.FINE));
+    // The registry closes the streams first. A short pause could end, and a third attempt fail as
+    // well, before the attempts hear that they are cancelled.
+    Duration pause = Duration.ofMinutes(1);
     CompletableFuture<StreamStateHandle> stored =
-        store(files(RetryPolicy.Kind.FIXED, 3, SOON), Purpose.LOG, shelf);
+        store(files(new RetryPolicy(RetryPolicy.Kind.FIXED, 3, pause, SOON)), Purpose.LOG, shelf);
     Eventually.that(() -> shelf.opened() == 2);
     registry.close();
     assertThatThrownBy(() -> stored.get(1, TimeUnit.MINUTES)).hasStackTraceContaining("cancelled");

@@ -6,12 +6,12 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 
 /** Waits for what other threads do in a moment. Stateless. */
-final class Eventually {
+public final class Eventually {
 
   private Eventually() {}
 
   /** Returns when the condition holds; fails after half a minute. */
-  static void that(Callable<Boolean> condition) throws Exception {
+  public static void that(Callable<Boolean> condition) throws Exception {
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
     while (!condition.call()) {
       assertThat(System.nanoTime()).as("deadline").isLessThan(deadline);

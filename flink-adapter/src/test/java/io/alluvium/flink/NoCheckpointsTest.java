@@ -3,16 +3,13 @@ package io.alluvium.flink;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
+import java.util.stream.Collectors;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.api.common.state.ValueState;
 import org.apache.flink.api.common.state.ValueStateDescriptor;
@@ -41,12 +38,9 @@ final class NoCheckpointsTest {
   @TempDir private Path directory;
 
   private Set<Path> stored() throws IOException {
-    try (Stream<Path> files = Files.walk(directory)) {
-      return new HashSet<>(files.filter(file -> file.toString().contains("/taskowned/")).toList());
-    } catch (UncheckedIOException | NoSuchFileException e) {
-      // One went while it was looked at.
-      return stored();
-    }
+    return StoredFiles.below(directory).stream()
+        .filter(file -> file.toString().contains("/taskowned/"))
+        .collect(Collectors.toSet());
   }
 
   @ParameterizedTest

@@ -13,7 +13,6 @@ import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.RunnableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.api.common.state.ValueState;
 import org.apache.flink.api.common.state.ValueStateDescriptor;
@@ -232,9 +231,7 @@ final class SnapshotKindsTest {
   }
 
   private static long files(Path place) throws IOException {
-    try (Stream<Path> all = Files.walk(place)) {
-      return all.filter(Files::isRegularFile).count();
-    }
+    return StoredFiles.below(place).size();
   }
 
   @ParameterizedTest

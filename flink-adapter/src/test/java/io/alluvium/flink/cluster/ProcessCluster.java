@@ -86,7 +86,8 @@ final class ProcessCluster implements AutoCloseable {
     all.put("taskmanager.memory.jvm-overhead.min", "128m");
     all.put("taskmanager.memory.jvm-overhead.max", "128m");
     all.put("heartbeat.interval", "1000");
-    all.put("heartbeat.timeout", "10000");
+    // Of a process that is killed Flink knows sooner: its port refuses the heartbeats.
+    all.put("heartbeat.timeout", "30000");
     all.put("io.tmp.dirs", Files.createDirectories(directory.resolve("tmp")).toString());
     all.putAll(settings);
     Files.createDirectories(directory.resolve("log"));

@@ -101,10 +101,18 @@ public final class Cluster implements AutoCloseable {
     return path;
   }
 
+  /** Whether a task was not running yet, or not any more: it says nothing of the savepoint. */
   private static boolean isNotReady(ExecutionException failure) {
     return failure.getCause() instanceof CheckpointException declined
         && switch (declined.getCheckpointFailureReason()) {
-          case CHECKPOINT_DECLINED_TASK_NOT_READY, NOT_ALL_REQUIRED_TASKS_RUNNING -> true;
+          case CHECKPOINT_DECLINED_TASK_NOT_READY,
+              CHECKPOINT_DECLINED_TASK_CLOSING,
+              CHECKPOINT_COORDINATOR_SUSPEND,
+              JOB_FAILOVER_REGION,
+              NOT_ALL_REQUIRED_TASKS_RUNNING,
+              TASK_CHECKPOINT_FAILURE,
+              TASK_FAILURE ->
+              true;
           default -> false;
         };
   }
@@ -137,11 +145,17 @@ public final class Cluster implements AutoCloseable {
 
   /** Waits for a checkpoint that completes from now on. */
   public void awaitCheckpoint(JobID job) throws Exception {
-    int before = checkpoints(job).size();
-    while (checkpoints(job).size() == before) {
+    long before = newestCheckpoint(job);
+    while (newestCheckpoint(job) == before) {
       checkRunning(job);
       Thread.sleep(POLL_MILLIS);
     }
+  }
+
+  /** By its id, since the history is short and soon has as many as it can hold. */
+  private long newestCheckpoint(JobID job) throws Exception {
+    CompletedCheckpointStats newest = history(job).getLatestCompletedCheckpoint();
+    return newest == null ? -1 : newest.getCheckpointId();
   }
 
   /**

@@ -3,13 +3,12 @@ package io.alluvium.flink.jobs;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.alluvium.flink.AlluviumOptions;
-import java.io.IOException;
-import java.nio.file.Files;
+import io.alluvium.flink.Eventually;
+import io.alluvium.flink.StoredFiles;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Random;
-import java.util.stream.Stream;
 import org.apache.flink.configuration.CheckpointingOptions;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.core.execution.RecoveryClaimMode;
@@ -149,12 +148,7 @@ final class FileMergingTest {
     } finally {
       JobRun.end(NAME);
     }
-    assertThat(files()).isEmpty();
-  }
-
-  private List<Path> files() throws IOException {
-    try (Stream<Path> found = Files.walk(directory)) {
-      return found.filter(Files::isRegularFile).toList();
-    }
+    // Some go in the background, which neither the job's end nor the cluster's waits for.
+    Eventually.that(() -> StoredFiles.below(directory).isEmpty());
   }
 }

@@ -86,6 +86,20 @@ final class JobRun {
     due.forEach(future -> future.complete(null));
   }
 
+  /**
+   * Allows more events if all that were allowed before are on their way. While the job is down,
+   * they do not add up.
+   */
+  void trickle(long more) {
+    boolean used;
+    synchronized (this) {
+      used = permits == 0;
+    }
+    if (used) {
+      release(more);
+    }
+  }
+
   /** Forgets permits and failures: a new phase of the job begins. */
   synchronized void beginPhase() {
     permits = 0;
@@ -95,13 +109,19 @@ final class JobRun {
     completedCheckpoints = 0;
   }
 
-  /** The given visit of a place, counted over all subtasks since the phase began, fails. */
+  /** The given visit of a place, counted over all subtasks from now on, fails. */
   synchronized void failAt(Place place, long visit) {
-    planned.computeIfAbsent(place, unused -> new TreeSet<>()).add(visit);
+    long before = visits.getOrDefault(place, 0L);
+    planned.computeIfAbsent(place, unused -> new TreeSet<>()).add(before + visit);
   }
 
   synchronized int plannedFailures() {
     return planned.values().stream().mapToInt(Set::size).sum();
+  }
+
+  synchronized int plannedFailures(Place place) {
+    TreeSet<Long> ahead = planned.get(place);
+    return ahead == null ? 0 : ahead.size();
   }
 
   /** Called by tasks; throws when a failure is due. */

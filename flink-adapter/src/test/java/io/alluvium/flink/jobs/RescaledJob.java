@@ -58,7 +58,7 @@ final class RescaledJob {
 
   /** Runs it to its end. */
   void run() throws Exception {
-    // 74 events per second of event time and key; a phase cannot use them up.
+    // 15 events per second of event time and key; the phases cannot use them up.
     Traffic traffic = new Traffic(random.nextLong(), 6, 2000, 40);
     List<Configuration> configurations = new ArrayList<>();
     boolean up = random.nextBoolean();
@@ -128,8 +128,13 @@ final class RescaledJob {
     int completedAtEnd = -1;
     while (completedAtEnd < 0 || run.completedCheckpoints() <= completedAtEnd) {
       cluster.checkRunning(id);
-      // The permits are for all sources; a trickle brings a failure that is still to come.
-      run.release(left > 0 ? PERMITS_PER_TURN : run.plannedFailures());
+      // The permits are for all sources; a trickle brings a failure that is still to come. Those at
+      // checkpoints come without.
+      if (left > 0) {
+        run.release(PERMITS_PER_TURN);
+      } else {
+        run.trickle(run.plannedFailures(Place.RECORD));
+      }
       left -= PERMITS_PER_TURN;
       if (!replaced && left < PERMITS_PER_PHASE / 2) {
         replaced = true;
