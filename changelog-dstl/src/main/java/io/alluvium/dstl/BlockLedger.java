@@ -262,8 +262,9 @@ final class BlockLedger {
     return index == blocks.size() ? 0 : sealedBytes - blocks.get(index).bytesBefore;
   }
 
-  Set<BlobName> liveBlobs() {
-    Set<BlobName> names = new HashSet<>();
+  /** Names of segments, some of them several times; gathered fast, because the task waits. */
+  List<BlobName> liveBlobs() {
+    List<BlobName> names = new ArrayList<>(blocks.size() + uploads.size());
     for (Block block : blocks) {
       BlobName name = block.blob();
       if (name != null) {

@@ -8,6 +8,7 @@ import io.alluvium.spi.KeyLayout;
 import io.alluvium.spi.Operation;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -235,9 +236,11 @@ final class DstlChangelog implements Changelog {
 
   @Override
   public Set<BlobName> liveBlobs() {
+    List<BlobName> names;
     synchronized (uploader.lock()) {
-      return ledger.liveBlobs();
+      names = ledger.liveBlobs();
     }
+    return new HashSet<>(names);
   }
 
   @Override

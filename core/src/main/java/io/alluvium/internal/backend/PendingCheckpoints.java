@@ -4,7 +4,9 @@ import io.alluvium.CheckpointHandle;
 import io.alluvium.StateBackendException;
 import io.alluvium.internal.materialize.Bases;
 import io.alluvium.spi.BlobName;
+import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
@@ -132,15 +134,22 @@ final class PendingCheckpoints {
   }
 
   /** Blobs that a manifest still to be stored may name. */
-  synchronized Set<BlobName> liveBlobs() {
-    Set<BlobName> live = new HashSet<>();
-    for (Pending checkpoint : pending.values()) {
-      if (checkpoint.handle != null) {
-        live.addAll(checkpoint.handle.blobs());
-      } else if (checkpoint.base.isDone() && !checkpoint.base.isCompletedExceptionally()) {
-        Bases.addBlobs(checkpoint.base.join(), live);
+  Set<BlobName> liveBlobs() {
+    List<CheckpointHandle> handles = new ArrayList<>();
+    List<Bases.Base> bound = new ArrayList<>();
+    synchronized (this) {
+      for (Pending checkpoint : pending.values()) {
+        if (checkpoint.handle != null) {
+          handles.add(checkpoint.handle);
+        } else if (checkpoint.base.isDone() && !checkpoint.base.isCompletedExceptionally()) {
+          bound.add(checkpoint.base.join());
+        }
       }
     }
+    // There may be thousands of names, and the task waits for the lock in its sync part.
+    Set<BlobName> live = new HashSet<>();
+    handles.forEach(handle -> live.addAll(handle.blobs()));
+    bound.forEach(base -> Bases.addBlobs(base, live));
     return live;
   }
 }

@@ -62,7 +62,7 @@ final class BlobLedger implements BlobNames {
 
   /** As they were given to {@link #pin}: nearly all of them are there for a moment only. */
   @GuardedBy("lock")
-  private final List<Collection<BlobName>> pinned = new ArrayList<>();
+  private final List<Set<BlobName>> pinned = new ArrayList<>();
 
   @GuardedBy("lock")
   private final Map<Object, Supplier<Set<BlobName>>> liveSets = new LinkedHashMap<>();
@@ -126,7 +126,7 @@ final class BlobLedger implements BlobNames {
    * @throws StateBackendException {@code INTERNAL} when one was given up already; nothing is pinned
    *     then
    */
-  void pin(Collection<BlobName> names) {
+  void pin(Set<BlobName> names) {
     synchronized (lock) {
       for (BlobName name : names) {
         boolean ours = name.incarnation().equals(own);
@@ -145,7 +145,7 @@ final class BlobLedger implements BlobNames {
     }
   }
 
-  void unpin(Collection<BlobName> names) {
+  void unpin(Set<BlobName> names) {
     synchronized (lock) {
       // The very one: to compare two takes as long as the sets are large.
       pinned.removeIf(each -> each == names);
@@ -156,14 +156,15 @@ final class BlobLedger implements BlobNames {
    * Decides what is garbage now.
    *
    * @param fresh {@link Fresh#COLLECTED} takes fresh names too if there is no live set left
-   * @param reachable blobs of the retained manifests; asked after the live sets, under the lock
+   * @param reachable blobs of each retained manifest; asked after the live sets, at last under the
+   *     lock
    * @return every name that may be deleted, those included that earlier calls returned and that are
    *     not {@linkplain #forget forgotten} yet
    */
-  Set<BlobName> plan(Fresh fresh, Supplier<Set<BlobName>> reachable) {
+  Set<BlobName> plan(Fresh fresh, Supplier<List<Set<BlobName>>> reachable) {
     List<Supplier<Set<BlobName>>> suppliers;
-    Set<BlobName> garbage = new HashSet<>();
-    Set<BlobName> spared = new HashSet<>();
+    List<BlobName> garbage = new ArrayList<>();
+    List<BlobName> spared = new ArrayList<>();
     synchronized (lock) {
       suppliers = List.copyOf(liveSets.values());
       boolean spareFresh = fresh == Fresh.SPARED || !suppliers.isEmpty();
@@ -172,17 +173,24 @@ final class BlobLedger implements BlobNames {
         (spare ? spared : garbage).add(entry.getKey());
       }
     }
-    Set<BlobName> needed = new HashSet<>();
-    suppliers.forEach(live -> needed.addAll(live.get()));
+    Set<BlobName> live = new HashSet<>();
+    suppliers.forEach(each -> live.addAll(each.get()));
+    garbage.removeIf(live::contains);
+    // Once without the lock, for which an upload that wants a name waits, then what is left with
+    // it.
+    removeAll(garbage, reachable.get());
     synchronized (lock) {
-      pinned.forEach(needed::addAll);
-      needed.addAll(reachable.get());
+      removeAll(garbage, pinned);
+      removeAll(garbage, reachable.get());
       spared.forEach(name -> known.replace(name, Mark.KNOWN));
-      garbage.removeAll(needed);
       doomed.addAll(garbage);
-      known.keySet().removeAll(garbage);
+      garbage.forEach(known::remove);
       return Set.copyOf(doomed);
     }
+  }
+
+  private static void removeAll(List<BlobName> from, List<Set<BlobName>> needed) {
+    from.removeIf(name -> needed.stream().anyMatch(names -> names.contains(name)));
   }
 
   /** What a plan does with names that were handed out since the last one. */

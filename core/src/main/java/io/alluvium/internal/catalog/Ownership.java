@@ -410,15 +410,12 @@ final class Ownership {
     }
   }
 
-  /** Blobs of every manifest from the oldest retained one on. */
-  Set<BlobName> reachable() {
+  /** Blobs of each manifest from the oldest retained one on. */
+  List<Set<BlobName>> reachable() {
     synchronized (lock) {
-      Set<BlobName> blobs = new HashSet<>();
-      manifests
-          .tailMap(oldestRetained(), true)
-          .values()
-          .forEach(stored -> blobs.addAll(stored.blobs));
-      return blobs;
+      return manifests.tailMap(oldestRetained(), true).values().stream()
+          .map(Stored::blobs)
+          .toList();
     }
   }
 

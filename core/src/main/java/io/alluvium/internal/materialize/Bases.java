@@ -186,14 +186,21 @@ public final class Bases {
   }
 
   /** Blobs that a later checkpoint may name. */
-  public synchronized Set<BlobName> liveBlobs() {
-    Set<BlobName> live = new HashSet<>();
-    newest.ifPresent(base -> addBlobs(base, live));
-    for (Attempt attempt : attempts) {
-      if (attempt.files != null) {
-        attempt.files.forEach(file -> live.add(file.blob()));
+  public Set<BlobName> liveBlobs() {
+    Optional<Base> base;
+    List<TableFile> files = new ArrayList<>();
+    synchronized (this) {
+      base = newest;
+      for (Attempt attempt : attempts) {
+        if (attempt.files != null) {
+          files.addAll(attempt.files);
+        }
       }
     }
+    // There may be thousands of names, and the task waits for the lock in its sync part.
+    Set<BlobName> live = new HashSet<>();
+    base.ifPresent(each -> addBlobs(each, live));
+    files.forEach(file -> live.add(file.blob()));
     return live;
   }
 

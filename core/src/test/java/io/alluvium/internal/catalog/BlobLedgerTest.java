@@ -27,7 +27,7 @@ final class BlobLedgerTest {
   }
 
   private Set<BlobName> garbage() {
-    return ledger.plan(Fresh.SPARED, Set::of);
+    return ledger.plan(Fresh.SPARED, List::of);
   }
 
   /** A name that was in the live set of its backend, and is not any more. */
@@ -51,7 +51,7 @@ final class BlobLedgerTest {
   @Test
   void plan_freshName_isSparedOnceWhileThereAreLiveSets() {
     BlobName name = ledger.next(BlobName.Kind.LOG);
-    assertThat(ledger.plan(Fresh.COLLECTED, Set::of)).isEmpty();
+    assertThat(ledger.plan(Fresh.COLLECTED, List::of)).isEmpty();
     live.add(name);
     assertThat(garbage()).isEmpty();
     live.clear();
@@ -71,14 +71,14 @@ final class BlobLedgerTest {
   @Test
   void plan_namesOfARetainedManifest_areKept() {
     BlobName name = given();
-    assertThat(ledger.plan(Fresh.SPARED, () -> Set.of(name))).isEmpty();
+    assertThat(ledger.plan(Fresh.SPARED, () -> List.of(Set.of(name)))).isEmpty();
     assertThat(garbage()).containsExactly(name);
   }
 
   /** The backend has let go of it, and the manifest is not there yet. */
   @Test
   void plan_pinnedNames_areKeptUntilTheyAreUnpinned() {
-    List<BlobName> names = List.of(given());
+    Set<BlobName> names = Set.of(given());
     ledger.pin(names);
     assertThat(garbage()).isEmpty();
     ledger.unpin(names);
@@ -92,7 +92,7 @@ final class BlobLedgerTest {
     live.add(kept);
     assertThat(garbage()).containsExactly(gone);
     live.clear();
-    assertThatThrownBy(() -> ledger.pin(List.of(kept, gone)))
+    assertThatThrownBy(() -> ledger.pin(Set.of(kept, gone)))
         .isInstanceOf(StateBackendException.class)
         .hasMessageContaining("'" + gone + "', which was collected as garbage");
     assertThat(garbage()).containsExactlyInAnyOrder(kept, gone);
@@ -101,7 +101,7 @@ final class BlobLedgerTest {
   @Test
   void pin_aNameThatWasNeverHandedOut_fails() {
     BlobName other = new BlobName(ledger.incarnation(), 99, BlobName.Kind.LOG);
-    assertThatThrownBy(() -> ledger.pin(List.of(other)))
+    assertThatThrownBy(() -> ledger.pin(Set.of(other)))
         .hasMessageContaining("was never handed out");
   }
 }
