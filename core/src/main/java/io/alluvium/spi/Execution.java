@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadFactory;
+import java.util.function.Supplier;
 
 /**
  * Time and threads, so that the whole protocol can run on real threads or, in a simulation, one
@@ -73,8 +74,17 @@ public interface Execution extends AutoCloseable {
   <T> T await(CompletableFuture<T> future);
 
   /**
-   * Lets a task that has just woken this thread go on first. On a busy machine the system may run
-   * the woken thread in the place of the one that woke it, for as long as it has work.
+   * Runs what goes first: the part of a checkpoint on its task's thread, which is short and must
+   * not be held up. Until it is over, threads that {@link #giveWay} wait.
+   */
+  default <T> T first(Supplier<T> part) {
+    return part.get();
+  }
+
+  /**
+   * Waits a moment before some work, and for what goes {@link #first}. On a busy machine the system
+   * may run a woken thread in the place of the one that woke it, or of any other, for as long as it
+   * has work.
    */
   default void giveWay() {}
 

@@ -17,6 +17,7 @@ import io.alluvium.spi.BlobName;
 import io.alluvium.spi.BlobStore;
 import io.alluvium.spi.BlockRef;
 import io.alluvium.spi.Changelog;
+import io.alluvium.spi.Execution;
 import io.alluvium.spi.Table;
 import io.alluvium.spi.TableScan;
 import java.time.Duration;
@@ -58,6 +59,7 @@ final class ByteSubtask implements ByteBackend {
       int maxParallelism,
       ChangelogMode mode,
       RestoreReport restore,
+      Execution execution,
       CheckpointMetrics metrics,
       Duration materializeWithin,
       LongPredicate replaysTooLong,
@@ -188,6 +190,11 @@ final class ByteSubtask implements ByteBackend {
       long checkpointId, Formats formats, LongFunction<Triggered> trigger) {
     checkOpen();
     parts.pending.checkId(checkpointId);
+    return context.execution.first(() -> synchronously(checkpointId, formats, trigger));
+  }
+
+  private CompletableFuture<CheckpointHandle> synchronously(
+      long checkpointId, Formats formats, LongFunction<Triggered> trigger) {
     long start = context.metrics.nanoTime();
     parts.table.advance();
     long end = parts.changelog.nextSqn();

@@ -227,6 +227,7 @@ final class SubtaskFactory {
             request.maxParallelism(),
             mode(),
             restored.report(),
+            process.execution(),
             checkpointMetrics,
             materializeWithin(restored.report()),
             this::replaysTooLong,

@@ -23,6 +23,7 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -34,6 +35,9 @@ public final class ThreadedExecution implements Execution {
   /** What a task needs to end what it does, with some reserve. */
   private static final long GIVE_WAY_NANOS = 100_000;
 
+  /** A task that takes longer, such as one without a changelog, holds nobody up. */
+  private static final int GIVE_WAY_TIMES = 10;
+
   @SuppressWarnings("removal")
   private static final AccessControlContext NOTHING_INHERITED =
       new AccessControlContext(new ProtectionDomain[0]);
@@ -43,6 +47,7 @@ public final class ThreadedExecution implements Execution {
   private final ExecutorService downloads;
   private final ExecutorService materializations;
   private final ScheduledThreadPoolExecutor scheduler;
+  private final AtomicInteger goFirst = new AtomicInteger();
 
   /**
    * How many threads each pool has at most; threads are started as they are needed and end after a
@@ -102,10 +107,23 @@ public final class ThreadedExecution implements Execution {
     return System.nanoTime();
   }
 
+  @Override
+  public <T> T first(Supplier<T> part) {
+    goFirst.incrementAndGet();
+    try {
+      return part.get();
+    } finally {
+      goFirst.decrementAndGet();
+    }
+  }
+
   /** A yield is not enough: the system may give the processor back at once. */
   @Override
   public void giveWay() {
-    LockSupport.parkNanos(GIVE_WAY_NANOS);
+    int times = 0;
+    do {
+      LockSupport.parkNanos(GIVE_WAY_NANOS);
+    } while (goFirst.get() > 0 && ++times < GIVE_WAY_TIMES);
   }
 
   @Override

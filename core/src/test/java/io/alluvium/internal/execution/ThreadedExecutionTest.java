@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
-/** What the threads of a process hold on to. */
+/** What the threads of a process hold on to, and for whom they wait. */
 public final class ThreadedExecutionTest {
 
   private static final long TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(30);
@@ -30,6 +30,21 @@ public final class ThreadedExecutionTest {
       assertThat(Thread.getAllStackTraces().keySet())
           .as("the thread is still there, with a minute to wait for work")
           .anyMatch(thread -> thread.getName().startsWith("alluvium-upload-"));
+    }
+  }
+
+  @Test
+  void giveWay_waitsForWhatGoesFirst_butNotForEver() {
+    try (ThreadedExecution execution =
+        new ThreadedExecution(new ThreadedExecution.Sizes(1, 1, 1))) {
+      long start = System.nanoTime();
+      long waited =
+          execution.first(
+              () -> {
+                execution.giveWay();
+                return System.nanoTime() - start;
+              });
+      assertThat(waited).isGreaterThanOrEqualTo(TimeUnit.MILLISECONDS.toNanos(1));
     }
   }
 
