@@ -23,11 +23,15 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * The real command while its object storage is away: the same process goes on and ends with exact
- * results; what does not pass by itself ends it with one sentence.
+ * results; what does not pass by itself ends it with one sentence. Each test mostly waits, for a
+ * job, a bucket's directory and a proxy of its own.
  */
+@Execution(ExecutionMode.CONCURRENT)
 final class S3OutageIT {
 
   /** Longer than three checkpoints need to fail, one after the other. */
