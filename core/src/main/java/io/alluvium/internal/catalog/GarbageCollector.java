@@ -124,6 +124,7 @@ final class GarbageCollector {
   private void runInBackground() {
     do {
       try {
+        execution.giveWay();
         collect(isEverythingListed() ? Scope.KNOWN : Scope.LISTED);
       } catch (RuntimeException | VirtualMachineError | LinkageError e) {
         // Whatever it is, it must not leave a collection behind that never ends.

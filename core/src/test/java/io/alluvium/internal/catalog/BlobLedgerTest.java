@@ -11,6 +11,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -73,6 +75,24 @@ final class BlobLedgerTest {
     BlobName name = given();
     assertThat(ledger.plan(Fresh.SPARED, () -> List.of(Set.of(name)))).isEmpty();
     assertThat(garbage()).containsExactly(name);
+  }
+
+  @Test
+  void plan_whileItLooksThroughManifests_holdsUpNobodyWhoWantsAName() {
+    given();
+    Set<BlobName> namedMeanwhile = new HashSet<>();
+    ledger.plan(
+        Fresh.SPARED,
+        () -> {
+          if (namedMeanwhile.isEmpty()) {
+            namedMeanwhile.add(
+                CompletableFuture.supplyAsync(() -> ledger.next(BlobName.Kind.LOG))
+                    .orTimeout(30, TimeUnit.SECONDS)
+                    .join());
+          }
+          return List.of();
+        });
+    assertThat(namedMeanwhile).hasSize(1);
   }
 
   /** The backend has let go of it, and the manifest is not there yet. */
