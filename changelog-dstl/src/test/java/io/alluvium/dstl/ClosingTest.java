@@ -28,7 +28,14 @@ final class ClosingTest {
       new Log(
           store,
           execution,
-          Map.of("dstl.dfs.upload.timeout", "10ms", "dstl.dfs.upload.next-attempt-delay", "1ms"));
+          Map.of(
+              "dstl.dfs.upload.timeout",
+              "10ms",
+              "dstl.dfs.upload.next-attempt-delay",
+              "1ms",
+              // On a machine that stalls the second attempt is late too.
+              "dstl.dfs.upload.max-attempts",
+              "1000"));
 
   private void hold(Duration delay) {
     asked.countDown();

@@ -49,7 +49,8 @@ final class TwoProcessesIT {
 
   @Test
   void secondProcess_onTheSameJob_fencesTheFirst_andTheResultIsExact() throws Exception {
-    Process first = start(List.of(), "--rate", "500/s");
+    // Slow enough not to finish before the second one takes over, however long that takes to start.
+    Process first = start(List.of(), "--rate", "100/s");
     BufferedReader reader = first.errorReader(StandardCharsets.UTF_8);
     List<String> messages = new ArrayList<>();
     for (int confirmed = 0; confirmed < 3; ) {

@@ -32,13 +32,15 @@ final class OutageMetrics implements Metrics {
     gauges.put(name, value);
   }
 
-  /** Looks at the memory now. */
-  void sample() {
+  /** Looks at the memory now; tells the bytes in flight. */
+  long sample() {
     LongSupplier inFlight = gauges.get("changelog.inflight.bytes");
     if (inFlight == null) {
       throw new AssertionError("there is no changelog.inflight.bytes among " + gauges.keySet());
     }
-    mostInFlightBytes.accumulateAndGet(inFlight.getAsLong(), Math::max);
+    long bytes = inFlight.getAsLong();
+    mostInFlightBytes.accumulateAndGet(bytes, Math::max);
+    return bytes;
   }
 
   long backpressureMicros() {

@@ -107,8 +107,9 @@ class S3ErrorsTest {
   @Test
   void put_connectionsAreReset_saysSoInASentence() throws IOException {
     TestServer.setCredentials();
+    // Longer than the machine stalls: it must be the reset that ends the request.
     try (ServerSocket resetting = new ServerSocket(0, 10, InetAddress.getLoopbackAddress());
-        BlobStore store = store("http://127.0.0.1:" + resetting.getLocalPort())) {
+        BlobStore store = store("http://127.0.0.1:" + resetting.getLocalPort(), "20s")) {
       Thread server = new Thread(() -> resetAll(resetting), "resetting");
       server.setDaemon(true);
       server.start();

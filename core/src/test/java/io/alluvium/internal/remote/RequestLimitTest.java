@@ -110,9 +110,10 @@ class RequestLimitTest {
 
   @Test
   void awaitCalm_lastsASecondAfterTheLastComplaint() {
-    long start = System.nanoTime();
+    // Who waits at all fails when it is interrupted.
+    Thread.currentThread().interrupt();
     limit.awaitCalm();
-    assertThat(System.nanoTime() - start).isLessThan(TimeUnit.MILLISECONDS.toNanos(900));
+    assertThat(Thread.interrupted()).isTrue();
     limit.throttled();
     long complaint = System.nanoTime();
     limit.awaitCalm();

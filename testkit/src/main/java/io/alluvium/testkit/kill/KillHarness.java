@@ -116,7 +116,8 @@ public final class KillHarness {
         killed = !process.waitFor(delayNanos, TimeUnit.NANOSECONDS);
       }
       if (killed) {
-        process.destroyForcibly();
+        // Not with the method of the process, which closes the output before all of it is read.
+        boolean unused = process.toHandle().destroyForcibly();
       }
       boolean ended = process.waitFor(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
       if (!ended) {
