@@ -32,7 +32,9 @@ import org.HdrHistogram.Histogram;
  * Does the task pause? A read-modify-write loop over a large state, full-speed or paced, with
  * checkpoints, with background materializations and without, in turn in one run. Prints the sync
  * part of the checkpoints (elapsed, and what of it was spent on a processor), the gaps between two
- * records and the pauses of the garbage collector, for both.
+ * records and the pauses of the garbage collector, for both. Between two checkpoints it runs as
+ * long as a sync part mostly does without doing anything: how long that takes is what the machine
+ * makes of a sync part, whatever is in it.
  *
  * <p>Arguments: megabytes of state, seconds of each turn, turns of each kind, milliseconds between
  * checkpoints, records per second (0: as many as go).
@@ -46,6 +48,7 @@ public final class Gaps {
     private final Histogram gapNanos = new Histogram(3);
     private final Histogram syncNanos = new Histogram(3);
     private final Histogram syncCpuNanos = new Histogram(3);
+    private final Histogram idleNanos = new Histogram(3);
     private long materializations;
     private long records;
     private long overFiveMillis;
@@ -148,6 +151,7 @@ public final class Gaps {
     SplittableRandom random = new SplittableRandom(3);
     long end = System.nanoTime() + seconds * 1_000_000_000L;
     long nextCheckpoint = System.nanoTime();
+    long nextIdle = Long.MAX_VALUE;
     long nextRecord = nextCheckpoint;
     long id = 0;
     CompletableFuture<Void> pending = CompletableFuture.completedFuture(null);
@@ -161,6 +165,7 @@ public final class Gaps {
       }
       if (before > nextCheckpoint && pending.isDone()) {
         nextCheckpoint = before + checkpointNanos;
+        nextIdle = before + checkpointNanos / 2;
         long checkpointId = ++id;
         long startCpu = THREADS.getCurrentThreadCpuTime();
         long start = System.nanoTime();
@@ -171,6 +176,10 @@ public final class Gaps {
         }
         pending = handle.thenAcceptAsync(done -> commit(backend, keyed, done), committer);
       }
+      if (before > nextIdle) {
+        nextIdle = Long.MAX_VALUE;
+        into.idleNanos.recordValue(idle(into.syncNanos.getValueAtPercentile(50)));
+      }
       long now = System.nanoTime();
       into.gapNanos.recordValue(now - before);
       into.overFiveMillis += now - before > 5_000_000 ? 1 : 0;
@@ -178,6 +187,22 @@ public final class Gaps {
       before = nanosPerRecord == 0 ? now : pace(nextRecord += nanosPerRecord);
     }
     pending.join();
+  }
+
+  /**
+   * Keeps the processor for so long of its own time, as a sync part would; tells how long it took.
+   */
+  private static long idle(long nanos) {
+    long start = System.nanoTime();
+    long left = nanos;
+    long before = start;
+    while (left > 0) {
+      long now = System.nanoTime();
+      // Without the processor, time passes in leaps.
+      left -= Math.min(now - before, 1_000);
+      before = now;
+    }
+    return before - start;
   }
 
   /** Sleeps when the loop is more than a millisecond ahead; a pause of its own is not a gap. */
@@ -198,11 +223,13 @@ public final class Gaps {
   private void print(String name, Measured measured) {
     Histogram gap = measured.gapNanos;
     Histogram sync = measured.syncNanos;
+    Histogram idle = measured.idleNanos;
     out.printf(
         Locale.ROOT,
         "%s: %,d records, %d materializations; gaps between records us: P50 %.1f P99 %.1f P99.9 %.1f"
             + " P99.99 %.1f max %.0f, %d over 5 ms; sync part of %d checkpoints us: P50 %.0f P99 %.0f"
-            + " P99.9 %.0f max %.0f, on a processor P50 %.0f P99.9 %.0f; longest GC pause %d ms%n",
+            + " P99.9 %.0f max %.0f, on a processor P50 %.0f P99.9 %.0f; as long doing nothing us:"
+            + " P50 %.0f P99 %.0f P99.9 %.0f max %.0f; longest GC pause %d ms%n",
         name,
         measured.records,
         measured.materializations,
@@ -219,6 +246,10 @@ public final class Gaps {
         sync.getMaxValue() / 1e3,
         measured.syncCpuNanos.getValueAtPercentile(50) / 1e3,
         measured.syncCpuNanos.getValueAtPercentile(99.9) / 1e3,
+        idle.getValueAtPercentile(50) / 1e3,
+        idle.getValueAtPercentile(99) / 1e3,
+        idle.getValueAtPercentile(99.9) / 1e3,
+        idle.getMaxValue() / 1e3,
         measured.longestGcMillis);
   }
 }
