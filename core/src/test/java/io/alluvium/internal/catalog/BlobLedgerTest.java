@@ -8,6 +8,7 @@ import io.alluvium.internal.catalog.BlobLedger.Fresh;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.Incarnation;
 import java.util.HashSet;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
@@ -93,6 +94,16 @@ final class BlobLedgerTest {
           return List.of();
         });
     assertThat(namedMeanwhile).hasSize(1);
+  }
+
+  /** Its commit was not pinned yet at the first look, and is not pinned any more at the verdict. */
+  @Test
+  void plan_aNameThatAManifestNamesMeanwhile_isKept() {
+    BlobName name = given();
+    Iterator<List<Set<BlobName>>> looks =
+        List.of(List.<Set<BlobName>>of(), List.of(Set.of(name))).iterator();
+    assertThat(ledger.plan(Fresh.SPARED, looks::next)).isEmpty();
+    assertThat(garbage()).containsExactly(name);
   }
 
   /** The backend has let go of it, and the manifest is not there yet. */
