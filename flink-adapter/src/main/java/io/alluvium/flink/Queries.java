@@ -4,6 +4,7 @@ import io.alluvium.StateBackendException;
 import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import org.apache.flink.util.function.SupplierWithException;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads of Flink's queryable state, which come from threads of its own at any time: never while the
@@ -16,8 +17,8 @@ final class Queries implements AutoCloseable {
   private boolean closed;
 
   /** Answers a query; a null answer is one. */
-  @SuppressWarnings("NullAway") // T may be nullable
-  <T> T answer(SupplierWithException<T, Exception> query) throws Exception {
+  <T extends @Nullable Object> T answer(SupplierWithException<T, Exception> query)
+      throws Exception {
     closing.readLock().lock();
     try {
       if (closed) {
