@@ -10,6 +10,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RunnableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import org.apache.flink.api.common.state.State;
@@ -57,7 +58,8 @@ final class AlluviumKeyedStateBackend<K> extends AbstractKeyedStateBackend<K> {
       KeyedBackendBuilder.Tracking tracking,
       InternalKeyContext<K> keyContext,
       StreamCompressionDecorator compression,
-      SnapshotExecutionType savepoints) {}
+      SnapshotExecutionType savepoints,
+      EndOfTask endOfTask) {}
 
   private final Access<K> access;
   private final StateCatalog states;
@@ -66,7 +68,8 @@ final class AlluviumKeyedStateBackend<K> extends AbstractKeyedStateBackend<K> {
   private final Collection<AutoCloseable> opened;
   private final SnapshotExecutionType savepointType;
   private final Set<GuardedScan> savepoints = ConcurrentHashMap.newKeySet();
-  private boolean disposed;
+  private final EndOfTask endOfTask;
+  private final AtomicBoolean disposed = new AtomicBoolean();
 
   /**
    * @param opened what the backend stands on, in the order of closing; owned
@@ -95,6 +98,7 @@ final class AlluviumKeyedStateBackend<K> extends AbstractKeyedStateBackend<K> {
     this.snapshots = snapshots;
     this.opened = opened;
     this.savepointType = flink.savepoints();
+    this.endOfTask = flink.endOfTask();
   }
 
   @Override
@@ -321,12 +325,24 @@ final class AlluviumKeyedStateBackend<K> extends AbstractKeyedStateBackend<K> {
     return "alluvium";
   }
 
+  /**
+   * The task is about to end: nothing is stored any more. Comes from any thread. What the task may
+   * still be using goes with {@link #dispose}, or at the end of the task: Flink's adaptor for
+   * asynchronous state never disposes of the backend below it.
+   */
+  @Override
+  public void close() throws IOException {
+    super.close();
+    snapshots.close();
+    endOfTask.run(this::dispose);
+  }
+
+  /** Frees everything; idempotent. */
   @Override
   public void dispose() {
-    if (disposed) {
+    if (disposed.getAndSet(true)) {
       return;
     }
-    disposed = true;
     super.dispose();
     savepoints.forEach(GuardedScan::close);
     states.clear();

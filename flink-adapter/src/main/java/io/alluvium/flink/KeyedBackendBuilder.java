@@ -154,7 +154,8 @@ final class KeyedBackendBuilder<K> {
             // Only RocksDB can be read beside the task.
             settings.onHeap()
                 ? SnapshotExecutionType.SYNCHRONOUS
-                : SnapshotExecutionType.ASYNCHRONOUS),
+                : SnapshotExecutionType.ASYNCHRONOUS,
+            new EndOfTask(parameters.getEnv(), shared.files())),
         access,
         states,
         snapshots,

@@ -320,7 +320,7 @@ final class Snapshots implements AutoCloseable {
     }
   }
 
-  /** Stops early uploads; checkpoints under way fail with the backend. */
+  /** Stops early uploads; checkpoints under way fail with the backend. Idempotent. */
   @Override
   public void close() {
     closed = true;

@@ -13,7 +13,7 @@ import org.apache.flink.streaming.api.functions.co.ProcessJoinFunction;
 import org.apache.flink.streaming.api.windowing.assigners.EventTimeSessionWindows;
 import org.apache.flink.streaming.api.windowing.assigners.SlidingEventTimeWindows;
 import org.apache.flink.streaming.api.windowing.assigners.TumblingEventTimeWindows;
-import org.apache.flink.table.api.Table;
+import org.apache.flink.table.api.TableConfig;
 import org.apache.flink.table.api.bridge.java.StreamTableEnvironment;
 import org.apache.flink.types.Row;
 import org.apache.flink.util.Collector;
@@ -33,6 +33,23 @@ public enum Job {
     @Override
     Set<String> expected(Traffic traffic) {
       return Model.buckets(traffic);
+    }
+  },
+  /** As TIMERS, with Flink's asynchronous state. */
+  ASYNC_TIMERS {
+    @Override
+    DataStream<String> build(KeyedStream<Event, Long> keyed, DataStream<Event> other) {
+      return keyed.enableAsyncState().process(new AsyncBucketing()).returns(Types.STRING);
+    }
+
+    @Override
+    Set<String> expected(Traffic traffic) {
+      return Model.buckets(traffic);
+    }
+
+    @Override
+    boolean isAsync() {
+      return true;
     }
   },
   TUMBLING {
@@ -95,18 +112,10 @@ public enum Job {
   SQL {
     @Override
     DataStream<String> build(KeyedStream<Event, Long> keyed, DataStream<Event> other) {
-      StreamTableEnvironment tables =
-          StreamTableEnvironment.create(keyed.getExecutionEnvironment());
-      tables.createTemporaryView(
-          "events",
-          keyed
-              .map(event -> Row.of(event.key(), event.value()))
-              .returns(Types.ROW_NAMED(new String[] {"k", "v"}, Types.LONG, Types.LONG)));
-      Table grouped =
-          tables.sqlQuery(
-              "SELECT k, COUNT(*), SUM(v), MIN(v), MAX(v), COUNT(DISTINCT v) FROM events GROUP BY"
-                  + " k");
-      return tables.toChangelogStream(grouped).map(Job::line).returns(Types.STRING);
+      return query(
+          StreamTableEnvironment.create(keyed.getExecutionEnvironment()),
+          keyed,
+          "SELECT k, COUNT(*), SUM(v), MIN(v), MAX(v), COUNT(DISTINCT v) FROM events GROUP BY k");
     }
 
     @Override
@@ -117,6 +126,32 @@ public enum Job {
     @Override
     Set<String> relevant(Set<String> lines) {
       return Model.lastByCount(lines);
+    }
+  },
+  /** As SQL, with Flink's asynchronous state, which has no distinct aggregates. */
+  ASYNC_SQL {
+    @Override
+    DataStream<String> build(KeyedStream<Event, Long> keyed, DataStream<Event> other) {
+      StreamTableEnvironment tables =
+          StreamTableEnvironment.create(keyed.getExecutionEnvironment());
+      TableConfig unused = tables.getConfig().set("table.exec.async-state.enabled", "true");
+      return query(
+          tables, keyed, "SELECT k, COUNT(*), SUM(v), MIN(v), MAX(v) FROM events GROUP BY k");
+    }
+
+    @Override
+    Set<String> expected(Traffic traffic) {
+      return Model.groupsWithoutDistinct(traffic);
+    }
+
+    @Override
+    Set<String> relevant(Set<String> lines) {
+      return Model.lastByCount(lines);
+    }
+
+    @Override
+    boolean isAsync() {
+      return true;
     }
   };
 
@@ -131,6 +166,11 @@ public enum Job {
 
   /** Every line that the traffic must give. */
   abstract Set<String> expected(Traffic traffic);
+
+  /** Whether it has asynchronous state, of which Flink makes no canonical savepoint. */
+  boolean isAsync() {
+    return false;
+  }
 
   /** Those of the emitted lines that must be the expected ones. */
   Set<String> relevant(Set<String> lines) {
@@ -159,6 +199,16 @@ public enum Job {
       StreamExecutionEnvironment env, String name, Traffic traffic, Pace pace) {
     WatermarkStrategy<Event> ascending = WatermarkStrategy.forMonotonousTimestamps();
     return env.fromSource(new EventSource(traffic, pace), ascending, name, EVENT).uid(name);
+  }
+
+  private static DataStream<String> query(
+      StreamTableEnvironment tables, KeyedStream<Event, Long> keyed, String query) {
+    tables.createTemporaryView(
+        "events",
+        keyed
+            .map(event -> Row.of(event.key(), event.value()))
+            .returns(Types.ROW_NAMED(new String[] {"k", "v"}, Types.LONG, Types.LONG)));
+    return tables.toChangelogStream(tables.sqlQuery(query)).map(Job::line).returns(Types.STRING);
   }
 
   private static String line(Row row) {

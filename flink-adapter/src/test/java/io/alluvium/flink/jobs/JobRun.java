@@ -21,6 +21,8 @@ final class JobRun {
   /** Where a task can fail. */
   enum Place {
     RECORD,
+    /** In the task of the keyed operator. */
+    OUTPUT,
     SNAPSHOT,
     NOTIFICATION
   }

@@ -146,22 +146,28 @@ final class Model {
   static Set<String> groups(Traffic traffic) {
     return perKey(
         traffic,
-        entry -> {
-          LongSummaryStatistics all = summary(entry.getValue());
-          long distinct = entry.getValue().stream().mapToLong(Event::value).distinct().count();
-          return Set.of(
-              entry.getKey()
-                  + " "
-                  + all.getCount()
-                  + " "
-                  + all.getSum()
-                  + " "
-                  + all.getMin()
-                  + " "
-                  + all.getMax()
-                  + " "
-                  + distinct);
-        });
+        entry ->
+            Set.of(
+                group(entry)
+                    + " "
+                    + entry.getValue().stream().mapToLong(Event::value).distinct().count()));
+  }
+
+  static Set<String> groupsWithoutDistinct(Traffic traffic) {
+    return perKey(traffic, entry -> Set.of(group(entry)));
+  }
+
+  private static String group(Map.Entry<Long, List<Event>> entry) {
+    LongSummaryStatistics all = summary(entry.getValue());
+    return entry.getKey()
+        + " "
+        + all.getCount()
+        + " "
+        + all.getSum()
+        + " "
+        + all.getMin()
+        + " "
+        + all.getMax();
   }
 
   /** Of the lines {@code key count ...}, those with the greatest count of their key. */

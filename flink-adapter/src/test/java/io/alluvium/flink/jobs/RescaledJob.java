@@ -106,6 +106,7 @@ final class RescaledJob {
     job.build(env, traffic, JobRun.gated(name), new Saboteur(name))
         .map(
             line -> {
+              JobRun.named(name).visit(Place.OUTPUT);
               JobRun.named(name).line(line);
               return line;
             })
@@ -155,7 +156,9 @@ final class RescaledJob {
             ? cluster.stop(
                 id,
                 storage + "/savepoints",
-                random.nextBoolean() ? SavepointFormatType.CANONICAL : SavepointFormatType.NATIVE)
+                random.nextBoolean() && !job.isAsync()
+                    ? SavepointFormatType.CANONICAL
+                    : SavepointFormatType.NATIVE)
             : cluster.cancel(id);
     return SavepointRestoreSettings.forPath(path, false, mode);
   }
