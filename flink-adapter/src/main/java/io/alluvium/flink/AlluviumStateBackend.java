@@ -71,13 +71,20 @@ public final class AlluviumStateBackend extends AbstractManagedMemoryStateBacken
   @Override
   public <K> AbstractKeyedStateBackend<K> createKeyedStateBackend(
       KeyedStateBackendParameters<K> parameters) throws IOException {
+    return createKeyedStateBackend(parameters, KeyedBackendBuilder.Between.NOTHING);
+  }
+
+  <K> AbstractKeyedStateBackend<K> createKeyedStateBackend(
+      KeyedStateBackendParameters<K> parameters, KeyedBackendBuilder.Between between)
+      throws IOException {
     warnIfWrapped(parameters.getJobID());
     return new KeyedBackendBuilder<>(
             settings,
             parameters,
             new KeyedBackendBuilder.Tracking(
                 latencyTrackingConfigBuilder.setMetricGroup(parameters.getMetricGroup()).build(),
-                sizeTrackingConfigBuilder.setMetricGroup(parameters.getMetricGroup()).build()))
+                sizeTrackingConfigBuilder.setMetricGroup(parameters.getMetricGroup()).build()),
+            between)
         .build();
   }
 

@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.function.UnaryOperator;
 import org.apache.flink.core.memory.ManagedMemoryUseCase;
 import org.apache.flink.runtime.execution.Environment;
 import org.apache.flink.runtime.memory.OpaqueMemoryResource;
@@ -46,16 +47,31 @@ final class KeyedBackendBuilder<K> {
   /** Flink's measurements of state access, as configured. */
   record Tracking(LatencyTrackingStateConfig latency, SizeTrackingStateConfig size) {}
 
+  /**
+   * What a test puts between the backend and what it stands on.
+   *
+   * @param bytes around the state of the subtask
+   * @param execution around time and threads of the clean-up
+   */
+  record Between(UnaryOperator<ByteBackend> bytes, UnaryOperator<Execution> execution) {
+    static final Between NOTHING = new Between(bytes -> bytes, execution -> execution);
+  }
+
   private static final String MEMORY_TYPE = "state-alluvium-managed-memory";
 
   private final Settings settings;
   private final KeyedStateBackendParameters<K> parameters;
   private final Tracking tracking;
+  private final Between between;
   private final Deque<AutoCloseable> opened = new ArrayDeque<>();
   private final StateCatalog states = new StateCatalog();
 
   KeyedBackendBuilder(
-      Settings settings, KeyedStateBackendParameters<K> parameters, Tracking tracking) {
+      Settings settings,
+      KeyedStateBackendParameters<K> parameters,
+      Tracking tracking,
+      Between between) {
+    this.between = between;
     this.settings = settings;
     this.parameters = parameters;
     this.tracking = tracking;
@@ -113,7 +129,7 @@ final class KeyedBackendBuilder<K> {
     opened.push(process);
     StateSerializerProvider<K> keySerializer =
         StateSerializerProvider.fromNewRegisteredSerializer(parameters.getKeySerializer());
-    ByteBackend bytes = restore(process, store, keySerializer);
+    ByteBackend bytes = between.bytes().apply(restore(process, store, keySerializer));
     store.setLive(bytes::liveBlobs);
     Queries queries = new Queries();
     opened.push(queries);

@@ -29,6 +29,7 @@ abstract class KvState<K, N, V> implements InternalKvState<K, N, V> {
   TypeSerializer<N> namespaceSerializer;
   TypeSerializer<V> valueSerializer;
   private @Nullable V defaultValue;
+  private boolean visited;
 
   KvState(Access<K> access, Registration<N, V> registration) {
     this.access = access;
@@ -37,6 +38,7 @@ abstract class KvState<K, N, V> implements InternalKvState<K, N, V> {
     this.namespaceSerializer = registration.info().getNamespaceSerializer();
     this.valueSerializer = registration.info().getStateSerializer();
     this.defaultValue = registration.defaultValue();
+    this.visited = Expiry.isVisited(registration.descriptor().getTtlConfig());
   }
 
   /** The state was registered again. */
@@ -44,6 +46,7 @@ abstract class KvState<K, N, V> implements InternalKvState<K, N, V> {
     namespaceSerializer = registration.info().getNamespaceSerializer();
     valueSerializer = registration.info().getStateSerializer();
     defaultValue = registration.defaultValue();
+    visited = Expiry.isVisited(registration.descriptor().getTtlConfig());
     namespace = null;
   }
 
@@ -129,8 +132,8 @@ abstract class KvState<K, N, V> implements InternalKvState<K, N, V> {
     return valueSerializer.deserialize(access.in);
   }
 
-  /** Replaces the value at a row that a walk gave. */
-  void replaceAt(byte[] row, V newValue) throws IOException {
+  /** Replaces the value at a row that a walk gave, which was {@code before}. */
+  void replaceAt(byte[] row, V before, V newValue) throws IOException {
     DataOutputSerializer out = access.clearValue();
     valueSerializer.serialize(newValue, out);
     access.bytes.put(row, row.length, out.getSharedBuffer(), out.length());
@@ -185,9 +188,14 @@ abstract class KvState<K, N, V> implements InternalKvState<K, N, V> {
   abstract void migrate(Migration<V> formats, DataInputDeserializer in, DataOutputSerializer out)
       throws IOException;
 
+  /** Flink asks for it at every access of a state that gives one; see {@link Expiry#isVisited}. */
   @Override
-  public @Nullable StateIncrementalVisitor<K, N, V> getStateIncrementalVisitor(
+  public StateIncrementalVisitor<K, N, V> getStateIncrementalVisitor(
       int recommendedMaxNumberOfReturnedRecords) {
+    if (!visited) {
+      throw new UnsupportedOperationException(
+          "state '" + name + "' is cleaned up beside the task, not at each access");
+    }
     return new Visitor<>(this, recommendedMaxNumberOfReturnedRecords);
   }
 }

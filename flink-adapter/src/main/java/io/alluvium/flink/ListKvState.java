@@ -142,7 +142,7 @@ final class ListKvState<K, N, E> extends KvState<K, N, List<E>>
   }
 
   @Override
-  void replaceAt(byte[] row, List<E> newValue) throws IOException {
+  void replaceAt(byte[] row, List<E> before, List<E> newValue) throws IOException {
     encode(newValue);
     DataOutputSerializer operand = operand();
     access.bytes.put(row, row.length, operand.getSharedBuffer(), operand.length());

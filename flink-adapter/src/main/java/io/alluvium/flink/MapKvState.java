@@ -197,17 +197,35 @@ final class MapKvState<K, N, UK, UV> extends KvState<K, N, Map<UK, UV>>
     return map.isEmpty() ? null : map;
   }
 
-  /** Entries that are gone are deleted; what is left is written anew. */
+  /** By difference: entries that are gone are deleted, those that are other objects are written. */
   @Override
-  void replaceAt(byte[] row, Map<UK, UV> newValue) throws IOException {
-    clearAt(row);
-    DataOutputSerializer key = new DataOutputSerializer(row.length + 32);
-    for (Map.Entry<UK, UV> entry : newValue.entrySet()) {
-      key.clear();
-      key.write(row);
-      serializer().getKeySerializer().serialize(entry.getKey(), key);
-      access.put(key, encode(entry.getValue()));
+  void replaceAt(byte[] row, Map<UK, UV> before, Map<UK, UV> newValue) throws IOException {
+    // A map that was changed in place tells no difference.
+    boolean inPlace = newValue == before;
+    if (inPlace) {
+      clearAt(row);
     }
+    DataOutputSerializer key = new DataOutputSerializer(row.length + 32);
+    for (UK userKey : before.keySet()) {
+      if (!newValue.containsKey(userKey)) {
+        access.delete(entry(row, userKey, key));
+      }
+    }
+    for (Map.Entry<UK, UV> entry : newValue.entrySet()) {
+      UK userKey = entry.getKey();
+      UV value = entry.getValue();
+      if (inPlace || value != before.get(userKey) || !before.containsKey(userKey)) {
+        access.put(entry(row, userKey, key), encode(value));
+      }
+    }
+  }
+
+  private DataOutputSerializer entry(byte[] row, UK userKey, DataOutputSerializer key)
+      throws IOException {
+    key.clear();
+    key.write(row);
+    serializer().getKeySerializer().serialize(userKey, key);
+    return key;
   }
 
   @Override

@@ -66,7 +66,7 @@ final class Visitor<K, N, V> implements InternalKvState.StateIncrementalVisitor<
   @Override
   public void update(StateEntry<K, N, V> entry, V newValue) {
     try {
-      state.replaceAt(rowOf(entry), newValue);
+      state.replaceAt(rowOf(entry), entry.getState(), newValue);
     } catch (IOException e) {
       throw Failures.serializing("a value of state '" + state.name + "'", e);
     }

@@ -61,6 +61,15 @@ final class TestKeyedBackend<K> implements AutoCloseable {
   /** Owns the environment. */
   static <K> TestKeyedBackend<K> open(
       Configuration configuration, MockEnvironment environment, Parameters<K> wanted) {
+    return open(configuration, environment, wanted, KeyedBackendBuilder.Between.NOTHING);
+  }
+
+  /** Owns the environment. */
+  static <K> TestKeyedBackend<K> open(
+      Configuration configuration,
+      MockEnvironment environment,
+      Parameters<K> wanted,
+      KeyedBackendBuilder.Between between) {
     try {
       return new TestKeyedBackend<>(
           environment,
@@ -78,7 +87,8 @@ final class TestKeyedBackend<K> implements AutoCloseable {
                       wanted.time(),
                       new UnregisteredMetricsGroup(),
                       wanted.handles(),
-                      new CloseableRegistry())));
+                      new CloseableRegistry()),
+                  between));
     } catch (Exception e) {
       throw new AssertionError(e);
     }
