@@ -11,7 +11,8 @@ import java.util.Properties;
 /**
  * Alluvium in one process: the blob store, the shared log uploader, the materializer, the catalog
  * of checkpoints, and a {@link KeyedBackend} for each subtask. Opening it does no I/O beyond what
- * its stores need; a job is owned from {@link CheckpointCatalog#takeOver} on. Thread-safe.
+ * its stores need: local directories are made with the takeover, or with the first backend of a
+ * subtask. A job is owned from {@link CheckpointCatalog#takeOver} on. Thread-safe.
  */
 public interface StateBackend extends AutoCloseable {
 

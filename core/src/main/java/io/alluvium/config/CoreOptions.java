@@ -105,8 +105,8 @@ public final class CoreOptions {
       Option.text(
           "state.backend.rocksdb.localdir",
           "",
-          "Local directories for tables, separated by commas; subtasks take turns. Empty: a directory below the"
-              + " system's temporary directory. Put it on a fast local disk.");
+          "Local directories for tables, separated by commas; subtasks take turns. Empty: 'alluvium-<user>' below the"
+              + " system's temporary directory, which only that user may look into. Put it on a fast local disk.");
 
   public static final Option<String> CHECKPOINT_DIRECTORY =
       Option.requiredText(

@@ -25,10 +25,8 @@ import io.alluvium.spi.Execution;
 import io.alluvium.spi.Metrics;
 import io.alluvium.spi.TableProvider;
 import io.alluvium.spi.TableProvider.Tables;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -69,7 +67,7 @@ final class ProcessParts implements AutoCloseable {
     try {
       // A table that is not there is told before anything is opened.
       TableProvider unused = providers.table(configuration);
-      directories = ProcessDirectories.open(localRoots(), Long.toHexString(random.nextLong()));
+      directories = new ProcessDirectories(LocalRoot.of(configuration));
       opened.push(directories::close);
       List<BlobStore> stores = components.store().map(List::of).orElseGet(this::openStores);
       opened.push(this::closeTables);
@@ -95,7 +93,13 @@ final class ProcessParts implements AutoCloseable {
 
   private SlotCatalog openCatalog() {
     SlotCatalog chain =
-        new SlotCatalog(store, execution, random, metrics, CatalogSettings.of(configuration));
+        new SlotCatalog(
+            store,
+            execution,
+            random,
+            metrics,
+            CatalogSettings.of(configuration),
+            directories::prepare);
     opened.push(chain::close);
     return chain;
   }
@@ -139,18 +143,6 @@ final class ProcessParts implements AutoCloseable {
     return guarded.size() == 1
         ? guarded.get(0)
         : new SplitBlobStore(guarded.get(1), guarded.get(0));
-  }
-
-  private List<Path> localRoots() {
-    String given = configuration.get(CoreOptions.LOCAL_DIRECTORIES).trim();
-    if (given.isEmpty()) {
-      return List.of(Path.of(System.getProperty("java.io.tmpdir"), "alluvium"));
-    }
-    return Arrays.stream(given.split(",", -1))
-        .map(String::trim)
-        .filter(root -> !root.isEmpty())
-        .map(Path::of)
-        .toList();
   }
 
   /**
@@ -219,6 +211,11 @@ final class ProcessParts implements AutoCloseable {
   /** The name under which local copies outlive the process. */
   String job() {
     return catalog().job();
+  }
+
+  /** As {@link #job()}; empty when a host keeps the checkpoints, and local recovery with them. */
+  Optional<String> ownedJob() {
+    return catalog.map(SlotCatalog::job);
   }
 
   CheckpointInspector inspector() {

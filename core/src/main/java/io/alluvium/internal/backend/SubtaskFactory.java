@@ -162,9 +162,12 @@ final class SubtaskFactory {
   }
 
   private Optional<LocalFileCache> cache(KeyGroupRange keyGroups) {
-    return configuration.get(CoreOptions.LOCAL_RECOVERY)
-        ? Optional.of(new LocalFileCache(process.directories().recovery(process.job(), keyGroups)))
-        : Optional.empty();
+    if (configuration.get(CoreOptions.LOCAL_RECOVERY)) {
+      return Optional.of(
+          new LocalFileCache(process.directories().recovery(process.job(), keyGroups)));
+    }
+    process.ownedJob().ifPresent(job -> process.directories().forgetRecovery(job, keyGroups));
+    return Optional.empty();
   }
 
   /** One for all subtasks, which share its bound on memory. */

@@ -54,6 +54,7 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
   private final Execution execution;
   private final RandomGenerator random;
   private final CatalogSettings settings;
+  private final Runnable beforeTakeover;
   private final Retrier retrier;
   private final Ownership ownership;
   private final BlobLedger ledger = new BlobLedger();
@@ -70,6 +71,21 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
       RandomGenerator random,
       Metrics metrics,
       CatalogSettings settings) {
+    this(store, execution, random, metrics, settings, () -> {});
+  }
+
+  /**
+   * @param beforeTakeover run before anything is written; what it throws is thrown, so that a
+   *     process that cannot go on leaves the present owner alone
+   */
+  public SlotCatalog(
+      BlobStore store,
+      Execution execution,
+      RandomGenerator random,
+      Metrics metrics,
+      CatalogSettings settings,
+      Runnable beforeTakeover) {
+    this.beforeTakeover = beforeTakeover;
     this.slots = new SlotStore(store, settings.fencing());
     this.execution = execution;
     this.random = random;
@@ -165,6 +181,7 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
               + job.strip().length());
     }
     ownership.checkMayTakeOver();
+    beforeTakeover.run();
     return new SlotIndex(slots, job);
   }
 

@@ -2,12 +2,15 @@ package io.alluvium.internal.files;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.file.FileSystems;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
@@ -16,7 +19,35 @@ public final class LocalFiles {
 
   private static final int BUFFER_BYTES = 1 << 16;
 
+  private static final FileAttribute<?>[] PRIVATE = privateAttributes();
+
   private LocalFiles() {}
+
+  private static FileAttribute<?>[] privateAttributes() {
+    return FileSystems.getDefault().supportedFileAttributeViews().contains("posix")
+        ? new FileAttribute<?>[] {
+          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"))
+        }
+        : new FileAttribute<?>[0];
+  }
+
+  /** Makes a directory that only its owner may look into, where the file system knows owners. */
+  public static void createPrivateDirectory(Path directory) throws IOException {
+    Path unused = Files.createDirectory(directory, PRIVATE);
+  }
+
+  /** As {@link #createPrivateDirectory}, with those above that are missing; one may be there. */
+  public static void createPrivateDirectories(Path directory) throws IOException {
+    Path unused = Files.createDirectories(directory, PRIVATE);
+  }
+
+  /** Takes every right to an existing directory from others. */
+  public static void makePrivate(Path directory) throws IOException {
+    if (PRIVATE.length > 0) {
+      Path unused =
+          Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwx------"));
+    }
+  }
 
   /**
    * Deletes a directory and everything in it; one that is not there is passed over. Somebody else
