@@ -28,6 +28,11 @@ abstract class CompositeSerializer<T> implements Serializer<T> {
   abstract Serializer<T> over(List<Serializer<?>> newParts);
 
   @Override
+  public boolean isDeterministic() {
+    return parts.stream().allMatch(Serializer::isDeterministic);
+  }
+
+  @Override
   public final SerializerSnapshot snapshot() {
     return snapshot;
   }

@@ -22,6 +22,12 @@ final class MapSerializer<K, V> extends CompositeSerializer<Map<K, V>> {
     return new MapSerializer<>((Serializer<K>) newParts.get(0), (Serializer<V>) newParts.get(1));
   }
 
+  /** Equal ones may iterate in different orders. */
+  @Override
+  public boolean isDeterministic() {
+    return false;
+  }
+
   @Override
   public void write(Map<K, V> value, ByteWriter out) {
     out.writeVarInt(value.size());

@@ -138,6 +138,11 @@ final class RecordSerializer<R extends Record> implements Serializer<R> {
   }
 
   @Override
+  public boolean isDeterministic() {
+    return Arrays.stream(components).allMatch(part -> part.serializer.isDeterministic());
+  }
+
+  @Override
   public SerializerSnapshot snapshot() {
     return snapshot;
   }

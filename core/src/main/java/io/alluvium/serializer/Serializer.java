@@ -17,6 +17,14 @@ public interface Serializer<T> {
   /** Reads one value and leaves {@code in} behind its last byte. */
   T read(ByteReader in);
 
+  /**
+   * Whether equal values always have equal bytes, as keys, namespaces and user keys of maps must:
+   * state is found by the bytes of its address. False for collections that iterate in any order.
+   */
+  default boolean isDeterministic() {
+    return true;
+  }
+
   /** Describes the format that {@link #write} produces; stored with the state. */
   SerializerSnapshot snapshot();
 

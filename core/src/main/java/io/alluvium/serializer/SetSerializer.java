@@ -20,6 +20,12 @@ final class SetSerializer<E> extends CompositeSerializer<Set<E>> {
     return new SetSerializer<>((Serializer<E>) newParts.get(0));
   }
 
+  /** Equal ones may iterate in different orders. */
+  @Override
+  public boolean isDeterministic() {
+    return false;
+  }
+
   @Override
   public void write(Set<E> value, ByteWriter out) {
     out.writeVarInt(value.size());

@@ -1,9 +1,12 @@
 package io.alluvium.state;
 
+import io.alluvium.StateBackendException;
 import io.alluvium.StateKind;
 import io.alluvium.serializer.Serializer;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.BinaryOperator;
+import java.util.stream.Stream;
 
 /**
  * What a user declares about a state: its name and formats. The type parameter is the state that
@@ -41,7 +44,22 @@ public sealed interface StateDescriptor<S extends State> {
     return new Aggregating<>(name, accumulator, function);
   }
 
+  @SuppressWarnings("ConstantValue") // the compiler checks our callers, not our users
+  private static void check(String name, Object... parts) {
+    if (name == null || Stream.of(parts).anyMatch(Objects::isNull)) {
+      throw StateBackendException.invalid(
+          "state '"
+              + name
+              + "' is described with a null; it needs a name, its serializers and, where it has one,"
+              + " its function");
+    }
+  }
+
   record Value<V>(String name, Serializer<V> value) implements StateDescriptor<ValueState<V>> {
+    public Value {
+      StateDescriptor.check(name, value);
+    }
+
     @Override
     public StateKind kind() {
       return StateKind.VALUE;
@@ -54,6 +72,10 @@ public sealed interface StateDescriptor<S extends State> {
   }
 
   record ListOf<E>(String name, Serializer<E> element) implements StateDescriptor<ListState<E>> {
+    public ListOf {
+      StateDescriptor.check(name, element);
+    }
+
     @Override
     public StateKind kind() {
       return StateKind.LIST;
@@ -67,6 +89,10 @@ public sealed interface StateDescriptor<S extends State> {
 
   record MapOf<UK, UV>(String name, Serializer<UK> userKey, Serializer<UV> value)
       implements StateDescriptor<MapState<UK, UV>> {
+    public MapOf {
+      StateDescriptor.check(name, userKey, value);
+    }
+
     @Override
     public StateKind kind() {
       return StateKind.MAP;
@@ -80,6 +106,10 @@ public sealed interface StateDescriptor<S extends State> {
 
   record Reducing<V>(String name, Serializer<V> value, BinaryOperator<V> function)
       implements StateDescriptor<ReducingState<V>> {
+    public Reducing {
+      StateDescriptor.check(name, value, function);
+    }
+
     @Override
     public StateKind kind() {
       return StateKind.REDUCING;
@@ -94,6 +124,10 @@ public sealed interface StateDescriptor<S extends State> {
   record Aggregating<IN, ACC, OUT>(
       String name, Serializer<ACC> accumulator, AggregateFunction<IN, ACC, OUT> function)
       implements StateDescriptor<AggregatingState<IN, OUT>> {
+    public Aggregating {
+      StateDescriptor.check(name, accumulator, function);
+    }
+
     @Override
     public StateKind kind() {
       return StateKind.AGGREGATING;

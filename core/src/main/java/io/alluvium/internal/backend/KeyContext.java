@@ -3,6 +3,8 @@ package io.alluvium.internal.backend;
 import io.alluvium.KeyGroupRange;
 import io.alluvium.KeyGroups;
 import io.alluvium.StateBackendException;
+import io.alluvium.internal.state.Codec;
+import io.alluvium.serializer.ByteReader;
 import io.alluvium.serializer.ByteWriter;
 import io.alluvium.serializer.Serializer;
 import io.alluvium.spi.KeyLayout;
@@ -14,6 +16,7 @@ import org.jspecify.annotations.Nullable;
 public final class KeyContext<K> {
 
   private final Serializer<K> serializer;
+  private final Codec<K> codec;
   private final KeyGroupRange keyGroups;
   private final int maxParallelism;
   private final ByteWriter bytes = new ByteWriter();
@@ -23,16 +26,19 @@ public final class KeyContext<K> {
 
   public KeyContext(Serializer<K> serializer, int maxParallelism, KeyGroupRange keyGroups) {
     this.serializer = serializer;
+    this.codec = Codec.ofAddresses(serializer, "a key");
     this.maxParallelism = maxParallelism;
     this.keyGroups = keyGroups;
   }
 
   public void setCurrentKey(K key) {
+    // The old one goes first: a key that fails half-way must not leave its bytes under the name of
+    // the old one.
+    current = null;
     bytes.clear();
-    serializer.write(key, bytes);
+    codec.write(key, bytes);
     int group = KeyGroups.ofBytes(bytes.array(), bytes.length(), maxParallelism);
     if (!keyGroups.contains(group)) {
-      current = null;
       throw StateBackendException.invalid(
           "key '"
               + key
@@ -55,8 +61,13 @@ public final class KeyContext<K> {
 
   public int keyGroupOf(K key) {
     scratch.clear();
-    serializer.write(key, scratch);
+    codec.write(key, scratch);
     return KeyGroups.ofBytes(scratch.array(), scratch.length(), maxParallelism);
+  }
+
+  /** Reads the key that takes all of {@code in}. */
+  public K readKey(ByteReader in) {
+    return codec.readAll(in);
   }
 
   public Serializer<K> serializer() {

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 /** One accumulator per row. Confined to the task thread. */
 final class AggregatingView<IN, ACC, OUT> extends StateView implements AggregatingState<IN, OUT> {
 
-  private final Serializer<ACC> serializer;
+  private final Codec<ACC> accumulators;
   private final AggregateFunction<IN, ACC, OUT> function;
 
   AggregatingView(
@@ -18,21 +18,21 @@ final class AggregatingView<IN, ACC, OUT> extends StateView implements Aggregati
       Serializer<ACC> serializer,
       AggregateFunction<IN, ACC, OUT> function) {
     super(access, name, id);
-    this.serializer = serializer;
+    this.accumulators = Codec.ofValues(serializer, "the accumulator of state '" + name + "'");
     this.function = function;
   }
 
   @Override
   public @Nullable OUT get() {
-    ACC accumulator = read(row(), serializer);
+    ACC accumulator = read(row(), accumulators);
     return accumulator == null ? null : function.result(accumulator);
   }
 
   @Override
   public void add(IN value) {
-    ACC accumulator = read(row(), serializer);
+    ACC accumulator = read(row(), accumulators);
     write(
         function.add(value, accumulator == null ? function.createAccumulator() : accumulator),
-        serializer);
+        accumulators);
   }
 }

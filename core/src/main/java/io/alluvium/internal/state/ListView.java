@@ -11,65 +11,73 @@ import java.util.List;
 /** A list per row, see {@link ListOperands}. Confined to the task thread. */
 final class ListView<E> extends StateView implements ListState<E> {
 
-  private final Serializer<E> serializer;
+  private final Codec<E> elements;
   private final ListOperands operands = new ListOperands();
 
   ListView(StateAccess<?> access, String name, int id, Serializer<E> serializer) {
     super(access, name, id);
-    this.serializer = serializer;
+    this.elements = Codec.ofValues(serializer, "an element of state '" + name + "'");
   }
 
   @Override
   public List<E> get() {
-    List<E> elements = new ArrayList<>();
+    List<E> list = new ArrayList<>();
     ByteWriter value = access.clearValue();
     if (access.writePath.get(row(), value)) {
       operands.reset(value.array(), 0, value.length());
       while (operands.next()) {
-        while (operands.hasElements()) {
-          elements.add(decode(serializer, operands.reader()));
+        while (hasElements()) {
+          list.add(elements.read(operands.reader()));
         }
       }
     }
-    return elements;
+    return list;
+  }
+
+  private boolean hasElements() {
+    try {
+      return operands.hasElements();
+    } catch (StateBackendException e) {
+      throw elements.readTooMuch(e);
+    }
   }
 
   @Override
   public void add(E element) {
-    ByteWriter elements = access.clearScratch();
-    encode(element, elements);
-    append(elements);
+    ByteWriter bytes = access.clearScratch();
+    encode(element, bytes);
+    append(bytes);
   }
 
   @Override
-  public void addAll(List<E> elements) {
-    if (!elements.isEmpty()) {
-      append(encodeAll(elements));
+  public void addAll(List<E> list) {
+    if (!list.isEmpty()) {
+      append(encodeAll(list));
     }
   }
 
   @Override
-  public void update(List<E> elements) {
-    if (elements.isEmpty()) {
+  public void update(List<E> list) {
+    if (list.isEmpty()) {
       clear();
     } else {
-      access.writePath.put(row(), operand(encodeAll(elements)));
+      access.writePath.put(row(), operand(encodeAll(list)));
     }
   }
 
-  private void append(ByteWriter elements) {
-    access.writePath.merge(row(), operand(elements));
+  private void append(ByteWriter bytes) {
+    access.writePath.merge(row(), operand(bytes));
   }
 
-  private ByteWriter operand(ByteWriter elements) {
+  private ByteWriter operand(ByteWriter bytes) {
     ByteWriter operand = access.clearValue();
-    ListOperands.write(operand, access.writePath.nextSqn(), elements);
+    ListOperands.write(operand, access.writePath.nextSqn(), bytes);
     return operand;
   }
 
-  private ByteWriter encodeAll(List<E> elements) {
+  private ByteWriter encodeAll(List<E> list) {
     ByteWriter out = access.clearScratch();
-    for (E element : elements) {
+    for (E element : list) {
       encode(element, out);
     }
     return out;
@@ -78,11 +86,11 @@ final class ListView<E> extends StateView implements ListState<E> {
   /** Elements follow each other without a count, so that each must take at least one byte. */
   private void encode(E element, ByteWriter out) {
     int before = out.length();
-    serializer.write(element, out);
+    elements.write(element, out);
     if (out.length() == before) {
       throw StateBackendException.invalid(
           "serializer "
-              + serializer.snapshot()
+              + elements.serializer().snapshot()
               + " of list state '"
               + name
               + "' wrote no byte for an element; elements of a list need at least one");

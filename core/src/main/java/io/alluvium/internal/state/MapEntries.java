@@ -2,7 +2,6 @@ package io.alluvium.internal.state;
 
 import io.alluvium.serializer.ByteReader;
 import io.alluvium.serializer.ByteWriter;
-import io.alluvium.serializer.Serializer;
 import io.alluvium.spi.TableScan;
 import java.util.AbstractMap.SimpleImmutableEntry;
 import java.util.Iterator;
@@ -20,8 +19,8 @@ final class MapEntries<UK, UV> implements Iterator<Map.Entry<UK, UV>> {
   private static final int CHUNK_BYTES = 64 << 10;
 
   private final StateView state;
-  private final Serializer<UK> userKeys;
-  private final Serializer<UV> values;
+  private final Codec<UK> userKeys;
+  private final Codec<UV> values;
   private final int rowLength;
 
   /** Per entry: key length, value length (four bytes each), key, value. */
@@ -34,7 +33,7 @@ final class MapEntries<UK, UV> implements Iterator<Map.Entry<UK, UV>> {
   private @Nullable TableScan scan;
   private OpenScans.@Nullable Lease lease;
 
-  MapEntries(StateView state, ByteWriter row, Serializer<UK> userKeys, Serializer<UV> values) {
+  MapEntries(StateView state, ByteWriter row, Codec<UK> userKeys, Codec<UV> values) {
     this.state = state;
     this.userKeys = userKeys;
     this.values = values;
@@ -96,10 +95,10 @@ final class MapEntries<UK, UV> implements Iterator<Map.Entry<UK, UV>> {
     lastKey.writeBytes(chunkReader.array(), chunkReader.position(), keyLength);
     canRemove = true;
     part.reset(chunkReader.array(), chunkReader.position() + rowLength, keyLength - rowLength);
-    UK userKey = state.decode(userKeys, part);
+    UK userKey = userKeys.readAll(part);
     chunkReader.skip(keyLength);
     part.reset(chunkReader.array(), chunkReader.position(), valueLength);
-    UV value = state.decode(values, part);
+    UV value = values.readAll(part);
     chunkReader.skip(valueLength);
     return new SimpleImmutableEntry<>(userKey, value);
   }

@@ -23,14 +23,14 @@ final class MapView<UK, UV> extends StateView implements MapState<UK, UV> {
    */
   static final int SINGLE_DELETES = 64;
 
-  private final Serializer<UK> userKeys;
-  private final Serializer<UV> values;
+  private final Codec<UK> userKeys;
+  private final Codec<UV> values;
 
   MapView(
       StateAccess<?> access, String name, int id, Serializer<UK> userKeys, Serializer<UV> values) {
     super(access, name, id);
-    this.userKeys = userKeys;
-    this.values = values;
+    this.userKeys = Codec.ofAddresses(userKeys, "a user key of state '" + name + "'");
+    this.values = values(values);
   }
 
   @Override
@@ -47,7 +47,14 @@ final class MapView<UK, UV> extends StateView implements MapState<UK, UV> {
 
   @Override
   public void putAll(Map<UK, UV> entries) {
+    // Nothing is put when one of them cannot be: nulls are told before the first.
+    entries.forEach(this::check);
     entries.forEach(this::put);
+  }
+
+  private void check(UK userKey, UV value) {
+    userKeys.check(userKey);
+    values.check(value);
   }
 
   @Override

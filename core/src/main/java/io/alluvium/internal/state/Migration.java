@@ -1,5 +1,6 @@
 package io.alluvium.internal.state;
 
+import io.alluvium.StateRegistration;
 import io.alluvium.serializer.ByteReader;
 import io.alluvium.serializer.ByteWriter;
 import io.alluvium.serializer.Serializer;
@@ -16,22 +17,23 @@ final class Migration<V> {
 
   private final StateAccess<?> access;
   private final int stateId;
-  private final Serializer<V> from;
-  private final Serializer<V> to;
+  private final Codec<V> from;
+  private final Codec<V> to;
   private final ByteReader reader = new ByteReader();
 
-  Migration(StateAccess<?> access, int stateId, Serializer<V> from, Serializer<V> to) {
+  Migration(StateAccess<?> access, StateRegistration state, Serializer<V> from, Serializer<V> to) {
     this.access = access;
-    this.stateId = stateId;
-    this.from = from;
-    this.to = to;
+    this.stateId = state.id();
+    String role = "a value of state '" + state.name() + "'";
+    this.from = Codec.ofValues(from, role);
+    this.to = Codec.ofValues(to, role);
   }
 
   void migrateValues() {
     migrate(
         (value, length, out) -> {
           reader.reset(value, 0, length);
-          to.write(from.read(reader), out);
+          to.write(from.readAll(reader), out);
         });
   }
 

@@ -7,7 +7,7 @@ import io.alluvium.state.State;
 /** A state that is seen at the namespace selected last. Confined to the task thread. */
 final class NamespacedView<N, S extends State> implements Namespaced<N, S> {
 
-  private final Serializer<N> serializer;
+  private final Codec<N> namespaces;
   private final StateView view;
   private final S state;
 
@@ -15,14 +15,14 @@ final class NamespacedView<N, S extends State> implements Namespaced<N, S> {
    * @param view the same object as {@code state}
    */
   NamespacedView(Serializer<N> serializer, StateView view, S state) {
-    this.serializer = serializer;
+    this.namespaces = Codec.ofAddresses(serializer, "a namespace of state '" + view.name + "'");
     this.view = view;
     this.state = state;
   }
 
   @Override
   public S in(N namespace) {
-    view.select(serializer, namespace);
+    view.select(namespaces, namespace);
     return state;
   }
 
@@ -30,7 +30,7 @@ final class NamespacedView<N, S extends State> implements Namespaced<N, S> {
     return view;
   }
 
-  Serializer<N> serializer() {
-    return serializer;
+  Codec<N> namespaces() {
+    return namespaces;
   }
 }

@@ -8,7 +8,8 @@ import org.jspecify.annotations.Nullable;
 /** One value per row, combined with each one added. Confined to the task thread. */
 final class ReducingView<V> extends StateView implements ReducingState<V> {
 
-  private final Serializer<V> serializer;
+  private final Codec<V> values;
+  private final Codec<V> results;
   private final BinaryOperator<V> function;
 
   ReducingView(
@@ -18,18 +19,24 @@ final class ReducingView<V> extends StateView implements ReducingState<V> {
       Serializer<V> serializer,
       BinaryOperator<V> function) {
     super(access, name, id);
-    this.serializer = serializer;
+    this.values = values(serializer);
+    this.results = Codec.ofValues(serializer, "what the function of state '" + name + "' returned");
     this.function = function;
   }
 
   @Override
   public @Nullable V get() {
-    return read(row(), serializer);
+    return read(row(), values);
   }
 
   @Override
   public void add(V value) {
-    V current = read(row(), serializer);
-    write(current == null ? value : function.apply(current, value), serializer);
+    values.check(value);
+    V current = read(row(), values);
+    if (current == null) {
+      write(value, values);
+    } else {
+      write(function.apply(current, value), results);
+    }
   }
 }

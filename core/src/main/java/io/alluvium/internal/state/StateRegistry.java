@@ -113,8 +113,7 @@ public final class StateRegistry<K> implements AutoCloseable {
         registrations.containsKey(name) ? ByteQueue.Start.RESTORED : ByteQueue.Start.EMPTY;
     register(name, StateKind.TIMERS, Optional.of(namespace), List.of());
     Object view =
-        views.computeIfAbsent(
-            name, unused -> new TimerView<>(access, KeyLayout.stateId(name), namespace, start));
+        views.computeIfAbsent(name, unused -> new TimerView<>(access, name, namespace, start));
     return (TimerQueue<K, N>) view;
   }
 
@@ -148,6 +147,12 @@ public final class StateRegistry<K> implements AutoCloseable {
       String name, StateKind kind, Optional<Serializer<?>> namespace, List<Serializer<?>> values) {
     access.checkOpen();
     checkSound();
+    String state = (kind == StateKind.TIMERS ? "timers '" : "state '") + name + "'";
+    namespace.ifPresent(
+        serializer -> Codec.requireDeterministic(serializer, "a namespace of " + state));
+    if (kind == StateKind.MAP) {
+      Codec.requireDeterministic(values.get(0), "a user key of " + state);
+    }
     int id = claimId(name);
     StateRegistration wanted =
         new StateRegistration(
@@ -221,7 +226,7 @@ public final class StateRegistry<K> implements AutoCloseable {
     if (reader == serializer) {
       return;
     }
-    Migration<V> migration = new Migration<>(access, wanted.id(), reader, serializer);
+    Migration<V> migration = new Migration<>(access, wanted, reader, serializer);
     boolean done = false;
     try {
       if (wanted.kind() == StateKind.LIST) {
@@ -283,7 +288,7 @@ public final class StateRegistry<K> implements AutoCloseable {
           "keys(state, namespace) takes a state with namespaces of the same backend");
     }
     ByteWriter bytes = new ByteWriter();
-    namespaced.serializer().write(namespace, bytes);
+    namespaced.namespaces().write(namespace, bytes);
     return StoredKeys.stream(access, namespaced.view().id, bytes.toByteArray());
   }
 

@@ -1,7 +1,6 @@
 package io.alluvium.internal.state;
 
 import io.alluvium.StateBackendException;
-import io.alluvium.serializer.ByteReader;
 import io.alluvium.serializer.ByteWriter;
 import io.alluvium.serializer.Serializer;
 import org.jspecify.annotations.Nullable;
@@ -26,10 +25,10 @@ abstract class StateView {
     this.selected = true;
   }
 
-  final <N> void select(Serializer<N> serializer, N newNamespace) {
+  final <N> void select(Codec<N> codec, N newNamespace) {
     selected = false;
     namespace.clear();
-    serializer.write(newNamespace, namespace);
+    codec.write(newNamespace, namespace);
     selected = true;
   }
 
@@ -47,40 +46,24 @@ abstract class StateView {
   }
 
   /** Reads the value of a key; {@code null} when there is none. */
-  final <T> @Nullable T read(ByteWriter key, Serializer<T> serializer) {
+  final <T> @Nullable T read(ByteWriter key, Codec<T> codec) {
     ByteWriter value = access.clearValue();
     if (!access.writePath.get(key, value)) {
       return null;
     }
     access.reader.reset(value.array(), 0, value.length());
-    T read = decode(serializer, access.reader);
-    if (access.reader.remaining() != 0) {
-      throw StateBackendException.corrupt(
-          "a stored value of state '"
-              + name
-              + "' has "
-              + access.reader.remaining()
-              + " bytes more than its serializer "
-              + serializer.snapshot()
-              + " reads");
-    }
-    return read;
-  }
-
-  /** Reads one value and names the state when the bytes are not what the serializer expects. */
-  final <T> T decode(Serializer<T> serializer, ByteReader in) {
-    try {
-      return serializer.read(in);
-    } catch (StateBackendException e) {
-      throw StateBackendException.of(e.kind(), "state '" + name + "': " + e.getMessage(), e);
-    }
+    return codec.readAll(access.reader);
   }
 
   /** Writes the value at the current row. */
-  final <T> void write(T newValue, Serializer<T> serializer) {
+  final <T> void write(T newValue, Codec<T> codec) {
     ByteWriter value = access.clearValue();
-    serializer.write(newValue, value);
+    codec.write(newValue, value);
     access.writePath.put(row(), value);
+  }
+
+  final <T> Codec<T> values(Serializer<T> serializer) {
+    return Codec.ofValues(serializer, "a value of state '" + name + "'");
   }
 
   /** Removes what one key holds; a kind with more keys in a row overrides it. */

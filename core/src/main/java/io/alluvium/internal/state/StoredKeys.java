@@ -116,7 +116,7 @@ final class StoredKeys<K> implements Iterator<K> {
       return null;
     }
     reader.reset(row, keyAt, keyLength);
-    return access.keyContext.serializer().read(reader);
+    return access.keyContext.readKey(reader);
   }
 
   private void closeScan() {

@@ -4,6 +4,7 @@ import io.alluvium.bytes.ByteQueue;
 import io.alluvium.serializer.ByteReader;
 import io.alluvium.serializer.ByteWriter;
 import io.alluvium.serializer.Serializer;
+import io.alluvium.spi.KeyLayout;
 import io.alluvium.state.Timer;
 import io.alluvium.state.TimerQueue;
 import org.jspecify.annotations.Nullable;
@@ -20,17 +21,17 @@ final class TimerView<K, N> implements TimerQueue<K, N> {
 
   private final StateAccess<K> access;
   private final int id;
-  private final Serializer<N> namespaces;
+  private final Codec<N> namespaces;
   private final int timerOffset;
   private final ByteQueue queue;
   private final ByteReader reader = new ByteReader();
   private byte @Nullable [] peekedKey;
   private @Nullable Timer<K, N> peeked;
 
-  TimerView(StateAccess<K> access, int id, Serializer<N> namespaces, ByteQueue.Start start) {
+  TimerView(StateAccess<K> access, String name, Serializer<N> namespaces, ByteQueue.Start start) {
     this.access = access;
-    this.id = id;
-    this.namespaces = namespaces;
+    this.id = KeyLayout.stateId(name);
+    this.namespaces = Codec.ofAddresses(namespaces, "a namespace of timers '" + name + "'");
     this.timerOffset = StoredQueue.rankOffset(id);
     this.queue = new StoredQueue(access.writePath, access.keyContext.keyGroups(), id, start);
   }
@@ -105,8 +106,8 @@ final class TimerView<K, N> implements TimerQueue<K, N> {
     reader.skip(keyLength);
     int namespaceAt = reader.position();
     reader.reset(key, keyAt, keyLength);
-    K user = access.keyContext.serializer().read(reader);
+    K user = access.keyContext.readKey(reader);
     reader.reset(key, namespaceAt, key.length - namespaceAt);
-    return new Timer<>(timestampMillis, user, namespaces.read(reader));
+    return new Timer<>(timestampMillis, user, namespaces.readAll(reader));
   }
 }

@@ -7,20 +7,20 @@ import org.jspecify.annotations.Nullable;
 /** One value per row. Confined to the task thread. */
 final class ValueView<V> extends StateView implements ValueState<V> {
 
-  private final Serializer<V> serializer;
+  private final Codec<V> values;
 
   ValueView(StateAccess<?> access, String name, int id, Serializer<V> serializer) {
     super(access, name, id);
-    this.serializer = serializer;
+    this.values = values(serializer);
   }
 
   @Override
   public @Nullable V value() {
-    return read(row(), serializer);
+    return read(row(), values);
   }
 
   @Override
   public void update(V value) {
-    write(value, serializer);
+    write(value, values);
   }
 }

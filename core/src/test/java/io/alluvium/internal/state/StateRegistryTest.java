@@ -258,7 +258,7 @@ final class StateRegistryTest {
         };
     Bench restored = old.restored();
     assertThatThrownBy(() -> restored.registry.state(StateDescriptor.value("v", picky)))
-        .isInstanceOf(IllegalArgumentException.class);
+        .hasMessageContainingAll("picky", "state 'v'", "cannot write this");
     assertFails(Kind.INCOMPATIBLE, restored.registry::registrations, "'v'", "half-way");
   }
 

@@ -63,13 +63,13 @@ final class StateViewsTest {
   }
 
   @Test
-  void value_withTrailingBytes_isCorruptAndNamesTheState() {
+  void value_withOtherBytesThanItsSerializerReads_isInvalidAndNamesTheState() {
     ValueState<String> state = bench.registry.state(StateDescriptor.value("v", TEXT));
     bench.key("a");
     state.update("x");
     byte[] key = bench.table.rows.firstKey();
     bench.table.put(key, key.length, new byte[] {1, 'x', 'y'}, 3);
-    assertThatThrownBy(state::value).hasMessageContainingAll("'v'", "1 bytes more");
+    assertThatThrownBy(state::value).hasMessageContainingAll("'v'", "read only 2 of the 3 bytes");
     bench.table.put(key, key.length, new byte[] {9, 'x'}, 2);
     assertThatThrownBy(state::value).hasMessageContainingAll("'v'", "ends early");
   }
@@ -396,7 +396,8 @@ final class StateViewsTest {
     bench.key("a");
     ValueState<String> view = state.in(1);
     view.update("x");
-    assertThatThrownBy(() -> state.in(-1)).isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> state.in(-1))
+        .hasMessageContainingAll("namespace of state 'v'", "negative");
     assertThatThrownBy(view::value).hasMessageContaining("no namespace");
     assertThat(state.in(2).value()).isEqualTo("x");
   }
