@@ -48,6 +48,13 @@ public final class StateBackendException extends RuntimeException {
     return kind;
   }
 
+  /** With the kind, by which {@code docs/operations.md} says what to do. */
+  @Override
+  @SuppressWarnings("OverrideThrowableToString") // the message alone is for users, without the kind
+  public String toString() {
+    return getClass().getName() + ": " + kind + ": " + getMessage();
+  }
+
   public static StateBackendException of(Kind kind, String message) {
     return new StateBackendException(kind, message);
   }

@@ -1,13 +1,14 @@
 package io.alluvium.config;
 
 import io.alluvium.StateBackendException;
+import io.alluvium.internal.settings.Suggestion;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.UnaryOperator;
 
 /**
  * Settings, checked once: every value parses and lies within its bounds, every required one is
@@ -33,6 +34,16 @@ public final class Configuration {
    * @throws StateBackendException {@code INVALID}, with all problems at once, one a line
    */
   public static Configuration of(Map<String, String> values, Collection<Option<?>> options) {
+    return of(values, options, key -> "");
+  }
+
+  /**
+   * As {@link #of(Map, Collection)}.
+   *
+   * @param whyUnknown for an unknown key, what is to be said in the place of a suggestion, or ""
+   */
+  public static Configuration of(
+      Map<String, String> values, Collection<Option<?>> options, UnaryOperator<String> whyUnknown) {
     Map<String, Option<?>> known = new TreeMap<>();
     for (Option<?> option : options) {
       known.put(option.key(), option);
@@ -46,7 +57,12 @@ public final class Configuration {
             check(option, text, problems);
             checked.put(key, text);
           } else if (NAME_SPACES.stream().anyMatch(key::startsWith)) {
-            problems.add(unknown(key, known.keySet()));
+            String why = whyUnknown.apply(key);
+            problems.add(
+                "unknown option '"
+                    + key
+                    + "'"
+                    + (why.isEmpty() ? Suggestion.of(key, known.keySet()) : why));
           }
         });
     for (Option<?> option : known.values()) {
@@ -66,44 +82,6 @@ public final class Configuration {
     } catch (IllegalArgumentException e) {
       problems.add("the value '" + text + "' of '" + option.key() + "' " + e.getMessage());
     }
-  }
-
-  private static String unknown(String key, Collection<String> known) {
-    String nearest = null;
-    int best = Integer.MAX_VALUE;
-    for (String candidate : known) {
-      int distance = distance(key.toLowerCase(Locale.ROOT), candidate);
-      if (distance < best) {
-        best = distance;
-        nearest = candidate;
-      }
-    }
-    return "unknown option '"
-        + key
-        + "'"
-        + (nearest == null || best > Math.max(3, key.length() / 2)
-            ? ""
-            : "; did you mean '" + nearest + "'?");
-  }
-
-  /** Levenshtein distance, two rows. */
-  private static int distance(String a, String b) {
-    int[] previous = new int[b.length() + 1];
-    int[] current = new int[b.length() + 1];
-    for (int j = 0; j <= b.length(); j++) {
-      previous[j] = j;
-    }
-    for (int i = 1; i <= a.length(); i++) {
-      current[0] = i;
-      for (int j = 1; j <= b.length(); j++) {
-        int replace = previous[j - 1] + (a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1);
-        current[j] = Math.min(replace, 1 + Math.min(previous[j], current[j - 1]));
-      }
-      int[] swap = previous;
-      previous = current;
-      current = swap;
-    }
-    return previous[b.length()];
   }
 
   /** The value of an option, or its default. */

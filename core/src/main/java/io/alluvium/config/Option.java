@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
@@ -119,6 +120,21 @@ public record Option<T>(
         Optional.of(defaultText),
         false,
         "one of " + String.join(", ", choices),
+        doc);
+  }
+
+  /** The same option, whose values must also pass a check that throws as {@link #parser} does. */
+  public Option<T> checkedBy(Consumer<T> check) {
+    return new Option<>(
+        key,
+        text -> {
+          T value = parser.apply(text);
+          check.accept(value);
+          return value;
+        },
+        defaultText,
+        required,
+        range,
         doc);
   }
 

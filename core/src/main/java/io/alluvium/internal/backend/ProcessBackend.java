@@ -37,7 +37,7 @@ public final class ProcessBackend implements StateBackend {
   /** See {@link StateBackend#open(Map, Components)}. */
   public static StateBackend open(Map<String, String> settings, Components components) {
     Providers providers = Providers.find();
-    Configuration configuration = Configuration.of(settings, providers.options());
+    Configuration configuration = providers.configure(settings);
     ProcessParts parts = new ProcessParts(configuration, providers, components);
     return new ProcessBackend(configuration, parts);
   }

@@ -5,6 +5,8 @@ import io.alluvium.config.Configuration;
 import io.alluvium.config.CoreOptions;
 import io.alluvium.config.Option;
 import io.alluvium.internal.blob.BlobStores;
+import io.alluvium.internal.settings.Artifacts;
+import io.alluvium.internal.settings.Suggestion;
 import io.alluvium.spi.BlobStoreProvider;
 import io.alluvium.spi.ChangelogStorageProvider;
 import io.alluvium.spi.TableProvider;
@@ -13,7 +15,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.ServiceLoader;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 
 /** What the class path offers. Immutable. */
 public final class Providers {
@@ -40,6 +44,59 @@ public final class Providers {
     stores.forEach(provider -> all.addAll(provider.options()));
     all.forEach(option -> options.put(option.key(), option));
     return List.copyOf(options.values());
+  }
+
+  /**
+   * Checks settings, also against what the class path offers.
+   *
+   * @throws StateBackendException {@code INVALID}, with all problems at once, one a line
+   */
+  Configuration configure(Map<String, String> settings) {
+    Set<String> schemes = new TreeSet<>();
+    stores.forEach(store -> schemes.add(store.scheme()));
+    List<Option<?>> checked = new ArrayList<>(options());
+    checked.replaceAll(
+        option -> {
+          if (option.equals(CoreOptions.TABLE)) {
+            return CoreOptions.TABLE.checkedBy(name -> requireOne(name.trim(), tables.keySet()));
+          } else if (option.equals(CoreOptions.CHANGELOG_STORAGE)) {
+            return CoreOptions.CHANGELOG_STORAGE.checkedBy(
+                name -> requireOne(name.trim(), logs.keySet()));
+          } else if (option.equals(CoreOptions.CHECKPOINT_DIRECTORY)) {
+            return CoreOptions.CHECKPOINT_DIRECTORY.checkedBy(uri -> requireScheme(uri, schemes));
+          } else if (option.equals(CoreOptions.CHANGELOG_DIRECTORY)) {
+            return CoreOptions.CHANGELOG_DIRECTORY.checkedBy(uri -> requireScheme(uri, schemes));
+          }
+          return option;
+        });
+    Set<String> present = new TreeSet<>(schemes);
+    present.addAll(tables.keySet());
+    present.addAll(logs.keySet());
+    return Configuration.of(settings, checked, key -> Artifacts.missingFor(key, present));
+  }
+
+  private static void requireOne(String name, Set<String> offered) {
+    if (!offered.contains(name)) {
+      throw new IllegalArgumentException(notThere(name, offered));
+    }
+  }
+
+  private static void requireScheme(String uri, Set<String> offered) {
+    BlobStores.scheme(uri)
+        .filter(scheme -> !offered.contains(scheme))
+        .ifPresent(
+            scheme -> {
+              throw new IllegalArgumentException(
+                  "has the scheme '" + scheme + "', which " + notThere(scheme, offered));
+            });
+  }
+
+  /** Completes the sentence "the value '...' of '...' ...". */
+  private static String notThere(String name, Set<String> offered) {
+    String remedy = Artifacts.remedy(name);
+    return "is not on the class path, which offers "
+        + (offered.isEmpty() ? "none" : String.join(", ", offered))
+        + (remedy.isEmpty() ? Suggestion.of(name, offered) : remedy);
   }
 
   TableProvider table(Configuration configuration) {
@@ -74,9 +131,8 @@ public final class Providers {
               + name
               + "' of '"
               + option.key()
-              + "' is not on the class path, which offers "
-              + (providers.isEmpty() ? "none" : String.join(", ", providers.keySet()))
-              + "; add the module that brings it");
+              + "' "
+              + notThere(name, providers.keySet()));
     }
     return found;
   }

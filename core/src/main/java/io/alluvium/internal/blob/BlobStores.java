@@ -2,6 +2,7 @@ package io.alluvium.internal.blob;
 
 import io.alluvium.StateBackendException;
 import io.alluvium.config.Configuration;
+import io.alluvium.internal.settings.Artifacts;
 import io.alluvium.spi.BlobStore;
 import io.alluvium.spi.BlobStoreProvider;
 import java.io.File;
@@ -10,6 +11,7 @@ import java.net.URISyntaxException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.ServiceLoader;
 import java.util.regex.Pattern;
 
@@ -47,9 +49,15 @@ public final class BlobStores {
             + text
             + "': the scheme must be one of "
             + String.join(", ", known.stream().sorted().toList())
-            + "; is the module for '"
-            + uri.getScheme()
-            + ":' on the class path?");
+            + Artifacts.remedy(uri.getScheme().toLowerCase(Locale.ROOT)));
+  }
+
+  /** The scheme of a URI, in lower case; empty for text that is a local directory. */
+  public static Optional<String> scheme(String text) {
+    String trimmed = text.trim();
+    return SCHEME.matcher(trimmed).matches()
+        ? Optional.of(trimmed.substring(0, trimmed.indexOf(':')).toLowerCase(Locale.ROOT))
+        : Optional.empty();
   }
 
   private static URI parse(String text) {

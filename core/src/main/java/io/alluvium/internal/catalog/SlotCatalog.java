@@ -14,8 +14,6 @@ import io.alluvium.spi.Execution;
 import io.alluvium.spi.Incarnation;
 import io.alluvium.spi.Metrics;
 import java.time.Instant;
-import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.NavigableMap;
 import java.util.Objects;
@@ -25,7 +23,6 @@ import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -59,6 +56,7 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
   private final Ownership ownership;
   private final BlobLedger ledger = new BlobLedger();
   private final GarbageCollector collector;
+  private final HandleChecks handleChecks = new HandleChecks();
   private final Metrics.Histogram commitMicros;
   private final Metrics.Histogram manifestBytes;
 
@@ -317,7 +315,7 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
 
   @Override
   public Commit commit(long checkpointId, List<CheckpointHandle> handles, byte[] metadata) {
-    checkHandles(checkpointId, handles);
+    handleChecks.check(checkpointId, handles);
     long start = execution.nanoTime();
     Optional<Ownership.Pending> begun =
         ownership.beginCommit(
@@ -392,43 +390,6 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
         + by
         + "; this process must stop, leave everything stored alone, and may be started again to"
         + " take over";
-  }
-
-  /** Together the handles must cover every key group once, or state would be lost at a restore. */
-  private static void checkHandles(long checkpointId, List<CheckpointHandle> handles) {
-    List<CheckpointHandle> sorted = new ArrayList<>(handles);
-    sorted.sort(Comparator.comparingInt(handle -> handle.keyGroups().from()));
-    int covered = 0;
-    for (CheckpointHandle handle : sorted) {
-      if (handle.checkpointId() != checkpointId) {
-        throw StateBackendException.invalid(
-            "a handle of checkpoint "
-                + handle.checkpointId()
-                + " cannot be committed as checkpoint "
-                + checkpointId);
-      }
-      if (handle.keyGroups().isEmpty()) {
-        continue;
-      }
-      if (handle.keyGroups().from() != covered
-          || handle.maxParallelism() != sorted.get(0).maxParallelism()) {
-        throw coverage(checkpointId, handles);
-      }
-      covered = handle.keyGroups().to();
-    }
-    if (!sorted.isEmpty() && covered != sorted.get(0).maxParallelism()) {
-      throw coverage(checkpointId, handles);
-    }
-  }
-
-  private static StateBackendException coverage(long checkpointId, List<CheckpointHandle> handles) {
-    return StateBackendException.invalid(
-        "the handles of checkpoint "
-            + checkpointId
-            + " must cover every key group of the job exactly once, they cover "
-            + handles.stream()
-                .map(handle -> handle.keyGroups() + " of " + handle.maxParallelism())
-                .collect(Collectors.joining(", ")));
   }
 
   @Override
