@@ -7,7 +7,7 @@ import io.alluvium.spi.Operation;
  *
  * <pre>
  *   0                              4              8
- *   | key length << 2 | op - 1     | value length | key | value |
+ *   | key length &lt;&lt; 2 | op - 1     | value length | key | value |
  * </pre>
  *
  * <p>Fixed lengths, because this is written once per change on the task thread; the durable form is

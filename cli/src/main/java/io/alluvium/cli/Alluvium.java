@@ -16,12 +16,17 @@ import picocli.CommandLine.Spec;
     scope = ScopeType.INHERIT,
     versionProvider = Version.class,
     description = "Keyed state for JVM stream processors: runs jobs and inspects checkpoints.",
-    subcommands = {DemoCommand.class, RunCommand.class, CheckpointsCommand.class},
+    subcommands = {
+      DemoCommand.class,
+      RunCommand.class,
+      CheckpointsCommand.class,
+      CommandLine.HelpCommand.class
+    },
     footer = {
       "",
       "Durations are written 300ms, 2s, 10m, '10 min', 1h. Results go to standard output, progress"
           + " and messages to standard error.",
-      "Exit status: 0 = ok, 1 = failed or damaged, 2 = usage."
+      "Exit status: 0 = ok, 1 = failed or damaged, 2 = usage, 3 = out of memory (set ALLUVIUM_JAVA_OPTS=-Xmx4g)."
     })
 public final class Alluvium implements Runnable {
 

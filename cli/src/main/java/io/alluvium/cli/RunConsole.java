@@ -19,16 +19,20 @@ final class RunConsole implements RunListener, AutoCloseable {
   private static final long LINE_EVERY_NANOS = Duration.ofSeconds(10).toNanos();
 
   private final PrintWriter err;
-  private final Optional<ProgressBar> bar;
+  private final String task;
+
+  /** Drawn with the first progress: what is refused before that leaves no bar behind. */
+  private Optional<ProgressBar> bar = Optional.empty();
+
   private long lastLine = System.nanoTime();
 
-  private RunConsole(PrintWriter err, Optional<ProgressBar> bar) {
+  private RunConsole(PrintWriter err, String task) {
     this.err = err;
-    this.bar = bar;
+    this.task = task;
   }
 
   static RunConsole open(PrintWriter err, String task) {
-    return new RunConsole(err, Terminal.progressBar(task, "KB", 1024));
+    return new RunConsole(err, task);
   }
 
   @Override
@@ -77,6 +81,9 @@ final class RunConsole implements RunListener, AutoCloseable {
 
   @Override
   public void progress(long records, long bytesDone, long bytesTotal) {
+    if (bar.isEmpty()) {
+      bar = Terminal.progressBar(task, "KB", 1024);
+    }
     bar.ifPresent(
         shown -> {
           shown.maxHint(bytesTotal);

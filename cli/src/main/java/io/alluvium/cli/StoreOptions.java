@@ -6,11 +6,14 @@ import io.alluvium.cli.runner.Backends;
 import io.alluvium.cli.runner.CheckpointDirectory;
 import io.alluvium.config.CoreOptions;
 import io.alluvium.spi.Metrics;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
@@ -57,6 +60,29 @@ final class StoreOptions {
     if (local.isPresent() && !Files.isDirectory(local.get())) {
       throw new JobException(
           "the checkpoint directory '" + directory + "' does not exist; check --dir");
+    }
+    local.ifPresent(this::checkKind);
+  }
+
+  /** A directory that holds something else must not pass for a job without checkpoints. */
+  private void checkKind(Path local) {
+    if (Files.isDirectory(local.resolve("slots")) || isEmpty(local)) {
+      return;
+    }
+    Path ofRun = local.resolve(".alluvium").resolve("checkpoints");
+    throw new JobException(
+        "'"
+            + directory
+            + "' is no checkpoint directory, it has no 'slots' in it"
+            + (Files.isDirectory(ofRun) ? "; did you mean '" + ofRun + "'?" : "; check --dir"));
+  }
+
+  private static boolean isEmpty(Path directory) {
+    try (Stream<Path> files = Files.list(directory)) {
+      return files.findAny().isEmpty();
+    } catch (IOException | UncheckedIOException e) {
+      // The backend says what is wrong, with the remedy.
+      return true;
     }
   }
 }

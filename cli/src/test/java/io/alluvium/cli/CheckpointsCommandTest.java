@@ -90,6 +90,17 @@ final class CheckpointsCommandTest {
   }
 
   @Test
+  void list_directoryOfSomethingElse_isRefused() {
+    Cli.Result list = Cli.run("checkpoints", "list", "--dir", output.toString());
+    assertThat(list.status()).isEqualTo(1);
+    assertThat(list.err())
+        .contains("'" + output + "' is no checkpoint directory", "did you mean '" + store + "'?");
+    Cli.Result other = Cli.run("checkpoints", "verify", "1", "--dir", dir.toString());
+    assertThat(other.status()).isEqualTo(1);
+    assertThat(other.err()).contains("'" + dir + "' is no checkpoint directory", "check --dir");
+  }
+
+  @Test
   void show_tellsSubtasksStatesAndMetadata() {
     Cli.Result show = checkpoints("show", Long.toString(newest()));
     assertThat(show.status()).as(show.err()).isZero();

@@ -11,7 +11,7 @@ import java.nio.charset.StandardCharsets;
  *   0          2                                                                                    end
  *   | key group | state id | key length | key | namespace length | namespace | user key                |
  *   |  2 bytes  |  varint  |   varint   |     |      varint      |           | map state, timers only  |
- *   |<-------------------------------- row ----------------------------------->|
+ *   |&lt;-------------------------------- row -----------------------------------&gt;|
  * </pre>
  *
  * <p>The key group is big endian and comes first, so that one key group is one contiguous range

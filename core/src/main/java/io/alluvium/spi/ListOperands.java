@@ -11,7 +11,7 @@ import io.alluvium.serializer.ByteWriter;
  * <pre>
  *   0            8                                        0            8
  *   | sqn, BE    | payload length, varint | elements ... | sqn, BE    | ...
- *   |<------------------- operand ---------------------->|<--- operand ----
+ *   |&lt;------------------- operand ----------------------&gt;|&lt;--- operand ----
  * </pre>
  *
  * <p>Walks the operands of one value; reusable. Confined to one thread.

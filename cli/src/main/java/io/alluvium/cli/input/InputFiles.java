@@ -5,13 +5,25 @@ import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 import java.util.zip.CheckedInputStream;
 
 /** Finds input files and recognises them again. Stateless. */
 public final class InputFiles {
+
+  /** How compressed files begin, in hexadecimal digits, and what unpacks them. */
+  private static final Map<String, String> MAGIC =
+      Map.of(
+          "1f8b", "gunzip",
+          "28b52ffd", "unzstd",
+          "425a68", "bunzip2",
+          "504b0304", "unzip",
+          "fd377a58", "unxz");
 
   private InputFiles() {}
 
@@ -50,6 +62,13 @@ public final class InputFiles {
       throw new JobException(
           "input directory '" + directory + "' cannot be read: " + IoMessages.of(e), e);
     }
+    if (files.size() == before && directory.toAbsolutePath().normalize().startsWith(excluded)) {
+      throw new JobException(
+          "input directory '"
+              + directory
+              + "' lies within the output directory, whose files are not read; choose an --output"
+              + " outside of it, or below it");
+    }
     if (files.size() == before) {
       throw new JobException("input directory '" + directory + "' holds no files; check --input");
     }
@@ -75,7 +94,32 @@ public final class InputFiles {
     if (!Files.isReadable(file)) {
       throw new JobException("input '" + file + "' cannot be read; check its permissions");
     }
+    compression(file)
+        .ifPresent(
+            program -> {
+              throw new JobException(
+                  "input '"
+                      + file
+                      + "' is compressed; unpack it first, for example with "
+                      + program
+                      + ", and name the result");
+            });
     return file;
+  }
+
+  /** The program that unpacks a file, by the first bytes of the file; empty for any other. */
+  private static Optional<String> compression(Path file) {
+    byte[] start;
+    try (InputStream in = Files.newInputStream(file)) {
+      start = in.readNBytes(4);
+    } catch (IOException e) {
+      throw new JobException("input '" + file + "' cannot be read: " + IoMessages.of(e), e);
+    }
+    String magic = HexFormat.of().formatHex(start);
+    return MAGIC.entrySet().stream()
+        .filter(entry -> magic.startsWith(entry.getKey()))
+        .map(Map.Entry::getValue)
+        .findAny();
   }
 
   /** Reads the whole file. */

@@ -4,9 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -45,6 +48,25 @@ final class InputFilesTest {
     Path empty = Files.createDirectory(dir.resolve("empty"));
     assertThatThrownBy(() -> InputFiles.find(List.of(empty), output))
         .hasMessage("input directory '" + empty + "' holds no files; check --input");
+  }
+
+  @Test
+  void find_inputWithinTheOutput_saysSo() throws IOException {
+    Path both = Files.createDirectory(dir.resolve("both"));
+    Files.writeString(both.resolve("a.txt"), "text");
+    assertThatThrownBy(() -> InputFiles.find(List.of(both), both))
+        .hasMessageContainingAll("'" + both + "' lies within the output directory", "--output");
+  }
+
+  @Test
+  void find_compressedFile_namesWhatUnpacksIt() throws IOException {
+    Path file = dir.resolve("in.csv.gz");
+    try (OutputStream out = new GZIPOutputStream(Files.newOutputStream(file))) {
+      out.write("a,b\n1,2\n".getBytes(StandardCharsets.UTF_8));
+    }
+    assertThatThrownBy(() -> InputFiles.find(List.of(file), output))
+        .isInstanceOf(JobException.class)
+        .hasMessageContainingAll("'" + file + "' is compressed", "gunzip");
   }
 
   @Test

@@ -1,6 +1,7 @@
 package io.alluvium.internal.backend;
 
 import io.alluvium.StateBackendException;
+import io.alluvium.StateBackendException.Kind;
 import io.alluvium.config.Configuration;
 import io.alluvium.config.CoreOptions;
 import io.alluvium.config.Option;
@@ -18,6 +19,7 @@ import java.util.ServiceLoader;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Supplier;
 
 /** What the class path offers. Immutable. */
 public final class Providers {
@@ -39,11 +41,27 @@ public final class Providers {
   public List<Option<?>> options() {
     Map<String, Option<?>> options = new TreeMap<>();
     List<Option<?>> all = new ArrayList<>(CoreOptions.ALL);
-    tables.values().forEach(provider -> all.addAll(provider.options()));
-    logs.values().forEach(provider -> all.addAll(provider.options()));
-    stores.forEach(provider -> all.addAll(provider.options()));
+    tables.forEach((name, provider) -> all.addAll(options(name, provider::options)));
+    logs.forEach((name, provider) -> all.addAll(options(name, provider::options)));
+    stores.forEach(store -> all.addAll(options(store.scheme(), store::options)));
     all.forEach(option -> options.put(option.key(), option));
     return List.copyOf(options.values());
+  }
+
+  static List<Option<?>> options(String name, Supplier<List<Option<?>>> provider) {
+    try {
+      return provider.get();
+    } catch (LinkageError e) {
+      throw StateBackendException.of(
+          Kind.INVALID,
+          "what '"
+              + name
+              + "' needs is not on the class path: "
+              + e
+              + "; add "
+              + (name.equals("rocksdb") ? "'org.rocksdb:rocksdbjni'" : "the jar that holds it"),
+          e);
+    }
   }
 
   /**

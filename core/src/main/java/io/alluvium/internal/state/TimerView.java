@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *   | key group | state id | 0 | 0 | time, sign flipped, 8 bytes BE | key length | key | namespace |
- *   |<------ row of the empty key and namespace ------>|            |   varint   |     |           |
+ *   |&lt;----- row of the empty key and namespace -----&gt;|            |   varint   |     |           |
  * </pre>
  */
 final class TimerView<K, N> implements TimerQueue<K, N> {

@@ -52,6 +52,19 @@ final class ProvidersTest {
   }
 
   @Test
+  void options_ofAProviderWhoseLibraryIsMissing_namesTheLibrary() {
+    assertThatThrownBy(
+            () ->
+                Providers.options(
+                    "rocksdb",
+                    () -> {
+                      throw new NoClassDefFoundError("org/rocksdb/InfoLogLevel");
+                    }))
+        .isInstanceOf(StateBackendException.class)
+        .hasMessageContainingAll("org/rocksdb/InfoLogLevel", "org.rocksdb:rocksdbjni");
+  }
+
+  @Test
   void open_withTheDefaultTableMissing_namesTheArtifact() {
     assertThatThrownBy(() -> StateBackend.open(Map.of("state.checkpoints.dir", "memory:")))
         .hasMessageContainingAll(
