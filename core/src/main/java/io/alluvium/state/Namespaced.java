@@ -9,6 +9,9 @@ package io.alluvium.state;
  */
 public interface Namespaced<N, S extends State> {
 
-  /** Selects a namespace and gives the state seen there; the same object for every namespace. */
+  /**
+   * Selects a namespace and gives the state seen there. It is the same object for every namespace
+   * and always stands in the one selected last: read from one namespace before selecting another.
+   */
   S in(N namespace);
 }

@@ -22,7 +22,7 @@ public interface TimerQueue<K, N> {
 
   /**
    * Removes and gives the earliest timer, or {@code null}. Does not change the backend's current
-   * key.
+   * key: select the timer's own before its states are used.
    */
   @Nullable Timer<K, N> poll();
 
