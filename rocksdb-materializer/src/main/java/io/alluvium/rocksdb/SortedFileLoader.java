@@ -26,6 +26,12 @@ final class SortedFileLoader implements AutoCloseable {
 
   private static final int FIRST_CAPACITY = 4 << 10;
 
+  /**
+   * Larger keys and values go through arrays. Direct memory is scarce, and several loaders run at
+   * once.
+   */
+  private static final int MAX_CAPACITY = 1 << 20;
+
   private final Database database;
   private final Natives natives;
   private final Path workDirectory;
@@ -68,6 +74,10 @@ final class SortedFileLoader implements AutoCloseable {
       byte[] key, int keyOffset, int keyLength, byte[] value, int valueOffset, int valueLength) {
     try {
       beforeEntry(keyLength + valueLength);
+      if (Math.max(keyLength, valueLength) > MAX_CAPACITY) {
+        writer.put(copy(key, keyOffset, keyLength), copy(value, valueOffset, valueLength));
+        return;
+      }
       keyBuffer = filled(keyBuffer, key, keyOffset, keyLength);
       valueBuffer = filled(valueBuffer, value, valueOffset, valueLength);
       writer.put(keyBuffer, valueBuffer);
@@ -79,7 +89,7 @@ final class SortedFileLoader implements AutoCloseable {
   void delete(byte[] key, int keyOffset, int keyLength) {
     try {
       beforeEntry(keyLength);
-      writer.delete(Arrays.copyOfRange(key, keyOffset, keyOffset + keyLength));
+      writer.delete(copy(key, keyOffset, keyLength));
     } catch (RocksDBException e) {
       throw failure(e);
     }
@@ -89,9 +99,7 @@ final class SortedFileLoader implements AutoCloseable {
       byte[] key, int keyOffset, int keyLength, byte[] operand, int operandOffset, int length) {
     try {
       beforeEntry(keyLength + length);
-      writer.merge(
-          Arrays.copyOfRange(key, keyOffset, keyOffset + keyLength),
-          Arrays.copyOfRange(operand, operandOffset, operandOffset + length));
+      writer.merge(copy(key, keyOffset, keyLength), copy(operand, operandOffset, length));
     } catch (RocksDBException e) {
       throw failure(e);
     }
@@ -147,12 +155,16 @@ final class SortedFileLoader implements AutoCloseable {
     }
   }
 
+  private static byte[] copy(byte[] source, int offset, int length) {
+    return Arrays.copyOfRange(source, offset, offset + length);
+  }
+
   private static ByteBuffer filled(ByteBuffer buffer, byte[] source, int offset, int length) {
     ByteBuffer target =
         length <= buffer.capacity()
             ? buffer
             : ByteBuffer.allocateDirect(
-                (int) Math.max(length, Math.min(2L * buffer.capacity(), 1 << 30)));
+                Math.max(length, Math.min(2 * buffer.capacity(), MAX_CAPACITY)));
     target.clear();
     target.put(source, offset, length);
     target.flip();

@@ -31,6 +31,9 @@ final class PartsUpload {
 
   private static final int MAX_PARTS = 10_000;
 
+  /** The JDK reads through direct memory of this size, which the thread keeps. */
+  private static final int PIECE_BYTES = 256 << 10;
+
   private final S3Connection connection;
   private final Semaphore permits;
   private final String name;
@@ -140,7 +143,8 @@ final class PartsUpload {
 
   private byte[] read(FileChannel channel, long offset, int count) throws IOException {
     ByteBuffer bytes = ByteBuffer.allocate(count);
-    while (bytes.hasRemaining()) {
+    while (bytes.position() < count) {
+      bytes.limit(Math.min(count, bytes.position() + PIECE_BYTES));
       if (channel.read(bytes, offset + bytes.position()) < 0) {
         throw new IOException(
             "it ended after " + (offset + bytes.position()) + " of " + size + " bytes");

@@ -1,6 +1,7 @@
 package io.alluvium.internal.blob;
 
 import io.alluvium.StateBackendException;
+import io.alluvium.internal.files.LocalFiles;
 import io.alluvium.spi.BlobInfo;
 import io.alluvium.spi.BlobStore;
 import io.alluvium.spi.Pace;
@@ -103,10 +104,7 @@ public final class LocalDirectoryBlobStore implements BlobStore {
 
   private static void write(FileChannel channel, List<ByteBuffer> content) throws IOException {
     for (ByteBuffer part : content) {
-      ByteBuffer rest = part.duplicate();
-      while (rest.hasRemaining()) {
-        channel.write(rest);
-      }
+      LocalFiles.write(channel, part);
     }
   }
 

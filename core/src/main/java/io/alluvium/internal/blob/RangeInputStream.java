@@ -1,8 +1,8 @@
 package io.alluvium.internal.blob;
 
+import io.alluvium.internal.files.LocalFiles;
 import java.io.IOException;
 import java.io.InputStream;
-import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 
 /** At most {@code length} bytes of a file, from an offset on. Confined to one thread. */
@@ -34,7 +34,7 @@ final class RangeInputStream extends InputStream {
     if (wanted <= 0) {
       return -1;
     }
-    int got = channel.read(ByteBuffer.wrap(target, offset, wanted), position);
+    int got = LocalFiles.read(channel, position, target, offset, wanted);
     if (got > 0) {
       position += got;
     }

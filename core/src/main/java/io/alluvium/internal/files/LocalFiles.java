@@ -3,6 +3,8 @@ package io.alluvium.internal.files;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.FileSystems;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -20,6 +22,12 @@ public final class LocalFiles {
   private static final int BUFFER_BYTES = 1 << 16;
 
   private static final FileAttribute<?>[] PRIVATE = privateAttributes();
+
+  /**
+   * The JDK moves the bytes of an array through direct memory of the same size, which the thread
+   * keeps. So large arrays go to and from a channel in pieces.
+   */
+  private static final int PIECE_BYTES = 256 << 10;
 
   private LocalFiles() {}
 
@@ -83,6 +91,25 @@ public final class LocalFiles {
       Files.deleteIfExists(directory);
       return FileVisitResult.CONTINUE;
     }
+  }
+
+  /** Writes all that remains of {@code content}, whose position stays. */
+  public static void write(FileChannel channel, ByteBuffer content) throws IOException {
+    ByteBuffer rest = content.duplicate();
+    while (rest.position() < content.limit()) {
+      rest.limit(Math.min(content.limit(), rest.position() + PIECE_BYTES));
+      channel.write(rest);
+    }
+  }
+
+  /**
+   * Reads at most {@code count} bytes at a position of a file, maybe fewer.
+   *
+   * @return how many, or -1 at the end of the file
+   */
+  public static int read(FileChannel channel, long position, byte[] target, int offset, int count)
+      throws IOException {
+    return channel.read(ByteBuffer.wrap(target, offset, Math.min(count, PIECE_BYTES)), position);
   }
 
   /** The checksum of all bytes of a file. */

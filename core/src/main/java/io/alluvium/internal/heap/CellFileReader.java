@@ -3,12 +3,12 @@ package io.alluvium.internal.heap;
 import io.alluvium.KeyGroupRange;
 import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
+import io.alluvium.internal.files.LocalFiles;
 import io.alluvium.serializer.ByteReader;
 import io.alluvium.serializer.ByteWriter;
 import io.alluvium.spi.KeyLayout;
 import io.alluvium.spi.TableScan;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -244,12 +244,13 @@ final class CellFileReader implements TableScan {
     if (bytes.length < length) {
       bytes = new byte[Math.max(length, 2 * HeapCellsFormat.SECTION_BYTES)];
     }
-    ByteBuffer into = ByteBuffer.wrap(bytes, 0, length);
     try {
-      while (into.hasRemaining()) {
-        if (channel.read(into, at + into.position()) < 0) {
-          throw damaged(at + into.position(), length + " bytes from " + at, "the end of the file");
+      for (int done = 0; done < length; ) {
+        int count = LocalFiles.read(channel, at + done, bytes, done, length - done);
+        if (count < 0) {
+          throw damaged(at + done, length + " bytes from " + at, "the end of the file");
         }
+        done += count;
       }
     } catch (IOException e) {
       throw unreadable(file, e);

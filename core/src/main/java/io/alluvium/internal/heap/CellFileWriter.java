@@ -1,11 +1,14 @@
 package io.alluvium.internal.heap;
 
+import io.alluvium.internal.files.LocalFiles;
 import io.alluvium.serializer.ByteWriter;
 import io.alluvium.spi.TableCut;
 import java.io.IOException;
-import java.io.OutputStream;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.List;
 import java.util.zip.CRC32C;
@@ -16,7 +19,7 @@ final class CellFileWriter implements AutoCloseable {
 
   private final Path directory;
   private final Path file;
-  private final OutputStream out;
+  private final FileChannel out;
   private final CRC32C crc = new CRC32C();
   private final ByteWriter header = new ByteWriter();
   private ByteWriter payload = new ByteWriter(2 * HeapCellsFormat.SECTION_BYTES);
@@ -37,7 +40,12 @@ final class CellFileWriter implements AutoCloseable {
     this.directory = directory;
     this.file = directory.resolve(HeapCellsFormat.FILE);
     Files.createDirectories(directory);
-    this.out = Files.newOutputStream(file);
+    this.out =
+        FileChannel.open(
+            file,
+            StandardOpenOption.CREATE,
+            StandardOpenOption.TRUNCATE_EXISTING,
+            StandardOpenOption.WRITE);
     boolean done = false;
     try {
       writeHeader();
@@ -151,7 +159,7 @@ final class CellFileWriter implements AutoCloseable {
   }
 
   private void write(ByteWriter bytes) throws IOException {
-    out.write(bytes.array(), 0, bytes.length());
+    LocalFiles.write(out, ByteBuffer.wrap(bytes.array(), 0, bytes.length()));
     offset += bytes.length();
   }
 

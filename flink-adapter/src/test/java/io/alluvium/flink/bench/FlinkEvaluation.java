@@ -66,7 +66,7 @@ final class FlinkEvaluation {
   public static void main(String[] args) throws Exception {
     if (args.length != 5 && args.length != 8) {
       System.err.println(
-          "usage: FlinkEvaluation wordcount|sliding_window RECORDS KEYS ROUNDS RECORDS_PER_SECOND"
+          "usage: FlinkEvaluation wordcount|sliding_window|window_of_records RECORDS KEYS ROUNDS RECORDS_PER_SECOND"
               + " [PARALLELISM CHECKPOINT_MS MATERIALIZE_MS]");
       System.exit(2);
     }

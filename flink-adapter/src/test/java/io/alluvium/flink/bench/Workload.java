@@ -12,10 +12,14 @@ import org.apache.flink.api.common.functions.OpenContext;
 import org.apache.flink.api.common.state.ValueState;
 import org.apache.flink.api.common.state.ValueStateDescriptor;
 import org.apache.flink.api.common.typeinfo.Types;
+import org.apache.flink.api.java.tuple.Tuple2;
 import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.functions.KeyedProcessFunction;
 import org.apache.flink.streaming.api.functions.windowing.WindowFunction;
 import org.apache.flink.streaming.api.windowing.assigners.SlidingEventTimeWindows;
+import org.apache.flink.streaming.api.windowing.triggers.EventTimeTrigger;
+import org.apache.flink.streaming.api.windowing.triggers.Trigger;
+import org.apache.flink.streaming.api.windowing.triggers.TriggerResult;
 import org.apache.flink.streaming.api.windowing.windows.TimeWindow;
 import org.apache.flink.util.Collector;
 
@@ -54,25 +58,42 @@ enum Workload {
 
     @Override
     Map<String, Long> expected(Traffic traffic) {
-      Map<String, Long> counts = new HashMap<>();
-      traffic
-          .all()
-          .forEach(
-              event -> {
-                long last = Math.floorDiv(event.timeMillis(), SLIDE_MILLIS) * SLIDE_MILLIS;
-                for (long from = last; from > event.timeMillis() - SIZE_MILLIS; ) {
-                  counts.merge(window(event.key(), from), 1L, Long::sum);
-                  from -= SLIDE_MILLIS;
-                }
-              });
-      return counts;
+      return windows(traffic, SIZE_MILLIS, SLIDE_MILLIS);
+    }
+  },
+  /**
+   * Keeps the records themselves, 100 bytes each, in event-time windows that overlap ten times; a
+   * window that ends counts them. A window spans 160 000 records, so that about 200 MB are kept.
+   */
+  WINDOW_OF_RECORDS(10) {
+    @Override
+    DataStream<String> build(DataStream<Event> events) {
+      return events
+          .map(event -> Tuple2.of(event.key(), RECORD))
+          .returns(Types.TUPLE(Types.LONG, Types.STRING))
+          .keyBy(record -> record.f0, Types.LONG)
+          .window(
+              SlidingEventTimeWindows.of(
+                  Duration.ofMillis(LONG_SIZE_MILLIS), Duration.ofMillis(LONG_SLIDE_MILLIS)))
+          .trigger(new CountedTrigger())
+          .apply(new SizeOfWindow());
+    }
+
+    @Override
+    Map<String, Long> expected(Traffic traffic) {
+      return windows(traffic, LONG_SIZE_MILLIS, LONG_SLIDE_MILLIS);
     }
   };
 
   private static final long SLIDE_MILLIS = 10_000;
   private static final long SIZE_MILLIS = 6 * SLIDE_MILLIS;
+  private static final long LONG_SLIDE_MILLIS = 20_000;
+  private static final long LONG_SIZE_MILLIS = 10 * LONG_SLIDE_MILLIS;
   private static final int WORD_LENGTH = 200;
   private static final String FILLER = "x".repeat(WORD_LENGTH);
+
+  /** Its length and the key beside it make it 100 bytes. */
+  private static final String RECORD = "x".repeat(91);
 
   /** Accesses of state in the running job. */
   static final LongAdder UPDATES = new LongAdder();
@@ -103,6 +124,21 @@ enum Workload {
 
   private static String window(long key, long from) {
     return key + "@" + from;
+  }
+
+  /** How many events each window of each key holds. */
+  private static Map<String, Long> windows(Traffic traffic, long sizeMillis, long slideMillis) {
+    Map<String, Long> counts = new HashMap<>();
+    traffic
+        .all()
+        .forEach(
+            event -> {
+              long from = Math.floorDiv(event.timeMillis(), slideMillis) * slideMillis;
+              for (; from > event.timeMillis() - sizeMillis; from -= slideMillis) {
+                counts.merge(window(event.key(), from), 1L, Long::sum);
+              }
+            });
+    return counts;
   }
 
   private static final class Counting extends KeyedProcessFunction<String, String, String> {
@@ -166,6 +202,56 @@ enum Workload {
     @Override
     public void apply(Long key, TimeWindow window, Iterable<Long> counts, Collector<String> out) {
       counts.forEach(count -> RESULTS.put(window(key, window.getStart()), count));
+    }
+  }
+
+  /** Fires when the window ends, and counts what is added, for which Flink calls nobody else. */
+  private static final class CountedTrigger extends Trigger<Object, TimeWindow> {
+    private static final long serialVersionUID = 1L;
+
+    private final EventTimeTrigger trigger = EventTimeTrigger.create();
+
+    @Override
+    public TriggerResult onElement(
+        Object element, long timestamp, TimeWindow window, TriggerContext context)
+        throws Exception {
+      UPDATES.increment();
+      return trigger.onElement(element, timestamp, window, context);
+    }
+
+    @Override
+    public TriggerResult onProcessingTime(long time, TimeWindow window, TriggerContext context)
+        throws Exception {
+      return trigger.onProcessingTime(time, window, context);
+    }
+
+    @Override
+    public TriggerResult onEventTime(long time, TimeWindow window, TriggerContext context)
+        throws Exception {
+      return trigger.onEventTime(time, window, context);
+    }
+
+    @Override
+    public void clear(TimeWindow window, TriggerContext context) throws Exception {
+      trigger.clear(window, context);
+    }
+  }
+
+  private static final class SizeOfWindow
+      implements WindowFunction<Tuple2<Long, String>, String, Long, TimeWindow> {
+    private static final long serialVersionUID = 1L;
+
+    @Override
+    public void apply(
+        Long key,
+        TimeWindow window,
+        Iterable<Tuple2<Long, String>> records,
+        Collector<String> out) {
+      long count = 0;
+      for (Tuple2<Long, String> record : records) {
+        count += record.f0.equals(key) && record.f1.equals(RECORD) ? 1 : 0;
+      }
+      RESULTS.put(window(key, window.getStart()), count);
     }
   }
 }
