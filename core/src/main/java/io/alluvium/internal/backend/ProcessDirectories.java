@@ -12,9 +12,11 @@ import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.DirectoryStream;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -128,11 +130,22 @@ final class ProcessDirectories implements AutoCloseable {
           "the local directory '"
               + root.path()
               + "' cannot be used: "
-              + e
+              + reason(e)
               + "; set 'state.backend.rocksdb.localdir' to a writable directory on a fast local disk",
           e);
     }
     deleteAbandoned(root.path());
+  }
+
+  private static String reason(IOException e) {
+    String text = String.valueOf(e.getMessage());
+    if (e instanceof AccessDeniedException) {
+      return "permission denied for '" + text + "'";
+    }
+    if (e instanceof NoSuchFileException) {
+      return "'" + text + "' cannot be made";
+    }
+    return e instanceof FileAlreadyExistsException ? "'" + text + "' is not a directory" : text;
   }
 
   private static Held lock(Path root) throws IOException {

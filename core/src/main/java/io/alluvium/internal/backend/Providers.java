@@ -6,6 +6,7 @@ import io.alluvium.config.Configuration;
 import io.alluvium.config.CoreOptions;
 import io.alluvium.config.Option;
 import io.alluvium.internal.blob.BlobStores;
+import io.alluvium.internal.providers.FoundProviders;
 import io.alluvium.internal.settings.Artifacts;
 import io.alluvium.internal.settings.Suggestion;
 import io.alluvium.spi.BlobStoreProvider;
@@ -15,7 +16,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.ServiceLoader;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -29,8 +29,10 @@ public final class Providers {
   private final List<BlobStoreProvider> stores = BlobStores.providers();
 
   private Providers() {
-    ServiceLoader.load(TableProvider.class).forEach(table -> tables.put(table.name(), table));
-    ServiceLoader.load(ChangelogStorageProvider.class).forEach(log -> logs.put(log.name(), log));
+    FoundProviders.of(TableProvider.class)
+        .forEach(table -> tables.putIfAbsent(table.name(), table));
+    FoundProviders.of(ChangelogStorageProvider.class)
+        .forEach(log -> logs.putIfAbsent(log.name(), log));
   }
 
   public static Providers find() {

@@ -2,6 +2,7 @@ package io.alluvium.internal.blob;
 
 import io.alluvium.StateBackendException;
 import io.alluvium.config.Configuration;
+import io.alluvium.internal.providers.FoundProviders;
 import io.alluvium.internal.settings.Artifacts;
 import io.alluvium.spi.BlobStore;
 import io.alluvium.spi.BlobStoreProvider;
@@ -12,10 +13,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.ServiceLoader;
 import java.util.regex.Pattern;
 
-/** Finds the blob store that a URI names, through {@link ServiceLoader}. */
+/** Finds the blob store that a URI names, through {@link FoundProviders}. */
 public final class BlobStores {
 
   /** Two letters or more, so that {@code C:\dir} is no scheme. */
@@ -25,9 +25,7 @@ public final class BlobStores {
 
   /** Every provider on the class path, in no order; their options belong to the configuration. */
   public static List<BlobStoreProvider> providers() {
-    return ServiceLoader.load(BlobStoreProvider.class).stream()
-        .map(ServiceLoader.Provider::get)
-        .toList();
+    return FoundProviders.of(BlobStoreProvider.class);
   }
 
   /**

@@ -7,13 +7,16 @@ import java.nio.channels.FileChannel;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
@@ -26,6 +29,17 @@ final class LocalDirectories {
 
   /** Windows cannot open a directory and needs no forcing of it. */
   private static final boolean FORCE = File.separatorChar == '/';
+
+  private static final String CANNOT_MAKE = "no directory can be made there";
+
+  /** What does not pass by itself, as the operating system says it; in lower case. */
+  private static final List<String> LASTING =
+      List.of(
+          CANNOT_MAKE,
+          "read-only file system",
+          "operation not permitted",
+          "too many levels of symbolic links",
+          "file name too long");
 
   private final Path root;
 
@@ -56,6 +70,12 @@ final class LocalDirectories {
         if (!Files.readAttributes(directory, BasicFileAttributes.class).isDirectory()) {
           throw e;
         }
+      } catch (NoSuchFileException e) {
+        // Above the root nothing is deleted because it is empty: there the parent stays.
+        if (!inside && Files.isDirectory(parent)) {
+          throw new FileSystemException(directory.toString(), null, CANNOT_MAKE);
+        }
+        throw e;
       }
       force(parent);
     }
@@ -137,6 +157,23 @@ final class LocalDirectories {
               + "' or choose another directory",
           e);
     }
+    Optional<String> lasting = LASTING.stream().filter(text::contains).findFirst();
+    if (lasting.isPresent()) {
+      return StateBackendException.of(
+          StateBackendException.Kind.INVALID,
+          what
+              + " in '"
+              + root
+              + "': "
+              + e.getMessage()
+              + "; choose a directory of a file system that can be written to, or make this one so",
+          e);
+    }
+    return unavailable(what, e);
+  }
+
+  /** As {@link #failure} when the call may have taken effect, whatever the reason. */
+  StateBackendException unavailable(String what, IOException e) {
     return StateBackendException.unavailable(
         what + " in '" + root + "': " + e.getClass().getSimpleName() + ": " + e.getMessage(), e);
   }

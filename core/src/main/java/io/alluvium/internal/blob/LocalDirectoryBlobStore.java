@@ -166,7 +166,7 @@ public final class LocalDirectoryBlobStore implements BlobStore {
       try {
         directories.prepare(directory);
         boolean published = publish.apply(file, target);
-        LocalDirectories.force(directory);
+        forceName(directory, target);
         return published;
       } catch (NoSuchFileException e) {
         // Either a directory became empty and was deleted meanwhile, or the temporary file was.
@@ -175,6 +175,18 @@ public final class LocalDirectoryBlobStore implements BlobStore {
           throw e;
         }
       }
+    }
+  }
+
+  /** The blob has its name, so that no failure means that it is not there. */
+  private void forceName(Path directory, Path target) throws IOException {
+    try {
+      LocalDirectories.force(directory);
+    } catch (NoSuchFileException e) {
+      throw e;
+    } catch (IOException e) {
+      throw directories.unavailable(
+          "it is unknown whether blob '" + name(target) + "' is stored", e);
     }
   }
 

@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
-import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -14,6 +13,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -25,6 +25,9 @@ final class TemporaryFiles {
   private final Path directory;
   private final LocalDirectories directories;
   private final AtomicLong counter = new AtomicLong();
+
+  /** No other writer has this prefix: process ids repeat, in containers all are 1. */
+  private final String prefix = ProcessHandle.current().pid() + "-" + UUID.randomUUID() + "-";
 
   /** Those of this store that are being written, which {@link #deleteAbandoned} spares. */
   private final Set<Path> inUse = ConcurrentHashMap.newKeySet();
@@ -62,20 +65,12 @@ final class TemporaryFiles {
 
   File create() throws IOException {
     for (int attempt = 1; ; attempt++) {
-      // The process id keeps processes apart that share the directory; where it does not (two
-      // containers), creating the file exclusively does.
-      Path path =
-          directory.resolve(ProcessHandle.current().pid() + "-" + counter.getAndIncrement());
+      Path path = directory.resolve(prefix + counter.getAndIncrement());
       inUse.add(path);
       try {
         directories.prepare(directory);
         return new File(
             path, FileChannel.open(path, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE));
-      } catch (FileAlreadyExistsException e) {
-        inUse.remove(path);
-        if (attempt == CREATE_ATTEMPTS) {
-          throw e;
-        }
       } catch (NoSuchFileException e) {
         inUse.remove(path);
         directories.forget(directory);

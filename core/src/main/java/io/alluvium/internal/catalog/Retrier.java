@@ -7,12 +7,19 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Repeats a call while the store is {@code UNAVAILABLE}, with exponential backoff and full jitter,
  * up to a total time. Thread-safe.
  */
 final class Retrier {
+
+  private static final Logger LOG = LoggerFactory.getLogger(Retrier.class);
+
+  /** Shorter trouble is no news; a person who waits for longer wants to know why. */
+  private static final Duration TOLD_AFTER = Duration.ofSeconds(1);
 
   private static final long FIRST_DELAY_MILLIS = 50;
   private static final long MAX_DELAY_MILLIS = 5_000;
@@ -31,12 +38,18 @@ final class Retrier {
   <T> T call(Supplier<T> call) {
     long start = execution.nanoTime();
     long delayMillis = FIRST_DELAY_MILLIS;
+    boolean told = false;
     while (true) {
       try {
         return call.get();
       } catch (StateBackendException e) {
-        if (e.kind() != Kind.UNAVAILABLE || execution.nanoTime() - start >= total.toNanos()) {
+        long elapsedNanos = execution.nanoTime() - start;
+        if (e.kind() != Kind.UNAVAILABLE || elapsedNanos >= total.toNanos()) {
           throw e;
+        }
+        if (!told && elapsedNanos >= TOLD_AFTER.toNanos()) {
+          LOG.warn("{}; trying again for up to {} s", e.getMessage(), total.toSeconds());
+          told = true;
         }
       }
       pause(random.nextLong(delayMillis + 1));

@@ -3,12 +3,14 @@ package io.alluvium.internal.blob;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
 import io.alluvium.spi.BlobInfo;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
@@ -21,6 +23,9 @@ import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a local directory adds to what every store must do (checked by the testkit). */
 class LocalDirectoryBlobStoreTest {
@@ -196,17 +201,61 @@ class LocalDirectoryBlobStoreTest {
     }
   }
 
+  /** Two stores stand for two containers whose process ids are equal. */
   @Test
-  void put_leftoverOfSameName_picksAnother() throws IOException {
-    try (LocalDirectoryBlobStore store = open()) {
-      Files.createDirectories(root().resolve(".tmp"));
-      for (int i = 0; i < 5; i++) {
-        Files.writeString(
-            root().resolve(".tmp/" + ProcessHandle.current().pid() + "-" + i), "crashed");
-      }
-      put(store, "data/a");
-      assertThat(store.size("data/a")).hasValue(2);
+  void temporaryFiles_ofStoresInProcessesWithOneId_haveNamesOfTheirOwn() throws IOException {
+    TemporaryFiles first = temporaryFiles();
+    TemporaryFiles second = temporaryFiles();
+    Path name;
+    try (TemporaryFiles.File one = first.create();
+        TemporaryFiles.File other = second.create()) {
+      name = one.path();
+      assertThat(other.path()).isNotEqualTo(name);
     }
+    try (TemporaryFiles.File later = second.create()) {
+      assertThat(later.path()).isNotEqualTo(name);
+    }
+  }
+
+  private TemporaryFiles temporaryFiles() {
+    return new TemporaryFiles(root().resolve(".tmp"), new LocalDirectories(root()));
+  }
+
+  /** The kernel makes what stands there; nobody else can, not even root. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"/proc/alluvium-test", "/proc/alluvium-test/deeper", "/sys/alluvium-test"})
+  void put_whereNothingCanBeMade_isInvalid_notRetried(String directory) {
+    assumeThat(Path.of("/proc/self")).exists();
+    try (LocalDirectoryBlobStore store =
+        new LocalDirectoryBlobStore(Path.of(directory), directory)) {
+      assertFails(
+          Kind.INVALID, () -> put(store, "data/a"), "cannot store blob 'data/a'", directory);
+      assertFails(
+          Kind.INVALID, () -> store.putIfAbsent("slots/1", new byte[1]), directory, "choose");
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          Read-only file system             | INVALID
+          Operation not permitted           | INVALID
+          Too many levels of symbolic links | INVALID
+          File name too long                | INVALID
+          Input/output error                | UNAVAILABLE
+          Stale file handle                 | UNAVAILABLE
+          Too many open files               | UNAVAILABLE
+          """)
+  void failure_isInvalid_whenOnlyAPersonCanMendIt(String reason, Kind kind) {
+    LocalDirectories directories = new LocalDirectories(root());
+    IOException failed = new FileSystemException(root() + "/data/a", null, reason);
+    assertThat(directories.failure("cannot store blob 'data/a'", failed))
+        .satisfies(e -> assertThat(e.kind()).isEqualTo(kind))
+        .hasMessageContainingAll("cannot store blob 'data/a' in '" + root() + "'", reason);
+    assertThat(directories.unavailable("it is unknown", failed).kind()).isEqualTo(Kind.UNAVAILABLE);
   }
 
   @Test
