@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -79,6 +80,24 @@ class EmbeddingTest {
           assertThat(lost).isEqualTo(model);
         }
       }
+    }
+  }
+
+  /** As on a thread of a pool that belongs to somebody else. */
+  @Test
+  void open_threadWhoseClassLoaderKnowsNothing_findsAllModules() {
+    Thread thread = Thread.currentThread();
+    ClassLoader before = thread.getContextClassLoader();
+    thread.setContextClassLoader(ClassLoader.getPlatformClassLoader());
+    try (StateBackend backend =
+        StateBackend.open(
+            Map.of(
+                "state.checkpoints.dir", directory.toString(),
+                "state.backend.rocksdb.localdir", directory.resolve("local").toString(),
+                "state.backend.type", "rocksdb"))) {
+      assertThat(backend.catalog().takeOver("job")).isEmpty();
+    } finally {
+      thread.setContextClassLoader(before);
     }
   }
 

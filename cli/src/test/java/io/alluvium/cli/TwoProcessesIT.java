@@ -53,12 +53,7 @@ final class TwoProcessesIT {
     Process first = start(List.of(), "--rate", "100/s");
     BufferedReader reader = first.errorReader(StandardCharsets.UTF_8);
     List<String> messages = new ArrayList<>();
-    for (int confirmed = 0; confirmed < 3; ) {
-      String line = reader.readLine();
-      assertThat(line).as("%s", messages).isNotNull();
-      messages.add(line);
-      confirmed += line.startsWith("checkpoint ") ? 1 : 0;
-    }
+    awaitCheckpoints(reader, 3, messages);
     Process second = start(List.of());
     List<String> secondMessages = second.errorReader(StandardCharsets.UTF_8).lines().toList();
     assertThat(second.waitFor()).as("%s", secondMessages).isZero();
@@ -70,6 +65,79 @@ final class TwoProcessesIT {
         .startsWith("alluvium: ")
         .containsPattern("taken over|took over");
     assertExact();
+  }
+
+  private static void awaitCheckpoints(BufferedReader reader, int count, List<String> messages)
+      throws IOException {
+    for (int confirmed = 0; confirmed < count; ) {
+      String line = reader.readLine();
+      assertThat(line).as("%s", messages).isNotNull();
+      messages.add(line);
+      confirmed += line.startsWith("checkpoint ") ? 1 : 0;
+    }
+  }
+
+  /** Each would end the running job if it took it over before it looked. */
+  @Test
+  void mistypedCommands_leaveTheRunningJobAlone() throws Exception {
+    Process running = start(List.of(), "--rate", "50/s");
+    BufferedReader reader = running.errorReader(StandardCharsets.UTF_8);
+    List<String> messages = new ArrayList<>();
+    awaitCheckpoints(reader, 2, messages);
+    Path changed = Files.writeString(dir.resolve("changed.txt"), "something else\n");
+    Path csv = Files.writeString(dir.resolve("in.csv"), "k,t,v\na,1,1\n");
+    refused("this job has 128, not 64", input, "--max-parallelism", "64");
+    refused("is more than --max-parallelism 128", input, "--parallelism", "129");
+    refused("is more than --max-parallelism 128", input, "--parallelism", "129", "--fresh");
+    refused("the input changed since the job started", changed);
+    refused("belongs to the job 'wordcount'", input, "--job-name", "other");
+    refused(
+        "the local directory '/proc/alluvium-test' cannot be used",
+        input,
+        "--set",
+        "state.backend.rocksdb.localdir=/proc/alluvium-test");
+    String[] window = {
+      "run",
+      "sliding-window",
+      "--job-name",
+      "wordcount",
+      "--input",
+      csv.toString(),
+      "--output",
+      output.toString(),
+      "--key",
+      "k",
+      "--time",
+      "t",
+      "--value",
+      "v",
+      "--window",
+      "1h",
+      "--slide",
+      "1h"
+    };
+    Cli.Result other = Cli.run(window);
+    assertThat(other.sentence()).contains("the job 'wordcount' is a wordcount");
+
+    // Printed before or after: the newest that is stored now must not stay the newest.
+    long newest = newestCheckpoint();
+    while (newestCheckpoint() == newest) {
+      awaitCheckpoints(reader, 1, messages);
+    }
+    assertThat(running.isAlive()).as("%s", messages).isTrue();
+  }
+
+  private long newestCheckpoint() {
+    String listed =
+        Cli.run("checkpoints", "list", "--dir", output + "/.alluvium/checkpoints").out();
+    List<String> lines = listed.lines().toList();
+    return Long.parseLong(lines.get(lines.size() - 1).split(" ", 2)[0]);
+  }
+
+  private void refused(String why, Path from, String... more) {
+    Cli.Result result = Cli.run(Cli.wordCount(from, output, "100ms", more).toArray(String[]::new));
+    assertThat(result.status()).as("%s", result).isNotZero();
+    assertThat(result.sentence()).contains(why);
   }
 
   /** As near as a test comes to a full disk: no file may grow beyond a limit. */

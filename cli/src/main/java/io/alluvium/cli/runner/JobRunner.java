@@ -27,10 +27,10 @@ import java.util.concurrent.Executors;
  * Runs a job from where it stands to its end. Confined to the calling thread, which coordinates the
  * checkpoints.
  *
- * <p>The order matters: the job is taken over first, then its output is brought to what the
- * restored checkpoint says, then the job goes on. At the end the last checkpoint is confirmed
- * before the results are written, so that a crash between the two finds a finished job and writes
- * them then.
+ * <p>The order matters: what was asked for is checked first, so that a mistake ends no process that
+ * runs the job. Then the job is taken over, then its output is brought to what the restored
+ * checkpoint says, then the job goes on. At the end the last checkpoint is confirmed before the
+ * results are written, so that a crash between the two finds a finished job and writes them then.
  */
 public final class JobRunner {
 
@@ -81,6 +81,7 @@ public final class JobRunner {
     OutputDirectory.claim(settings.output(), settings.jobName());
     try (StateBackend backend = Backends.open(settings.backend(), metrics)) {
       StartPoints points = new StartPoints(settings, files, backend);
+      points.check();
       Optional<Checkpoint> newest = takeOver(backend);
       if (newest.isPresent() && points.outputIsGone(newest.get())) {
         listener.started("output of the finished job is gone: computing it again from the input");

@@ -5,6 +5,8 @@ import io.alluvium.CheckpointCatalog;
 import io.alluvium.CheckpointInspector;
 import io.alluvium.RestoreMode;
 import io.alluvium.StateBackend;
+import io.alluvium.StateBackendException;
+import io.alluvium.cli.input.Fingerprint;
 import io.alluvium.cli.input.InputFile;
 import io.alluvium.cli.input.InputFiles;
 import io.alluvium.cli.input.JobException;
@@ -17,7 +19,11 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 
-/** Decides where a run begins, after the job was taken over. Confined to one thread. */
+/**
+ * Decides where a run begins, and refuses one that cannot begin: before the job is taken over, so
+ * that a process that runs it goes on, and again after, since that process may have stored more.
+ * Confined to one thread.
+ */
 final class StartPoints {
 
   private static final int DEFAULT_MAX_PARALLELISM = 128;
@@ -26,10 +32,48 @@ final class StartPoints {
   private final List<InputFile> files;
   private final StateBackend backend;
 
+  /** What the input was found to be; it is long to read. */
+  private List<Fingerprint> unchangedSince = List.of();
+
   StartPoints(RunSettings settings, List<InputFile> files, StateBackend backend) {
     this.settings = settings;
     this.files = files;
     this.backend = backend;
+  }
+
+  /** Throws what {@link #choose} would throw after the takeover; nothing is written. */
+  void check() {
+    if (settings.start() == RunSettings.StartMode.FRESH) {
+      checkBeginning();
+      return;
+    }
+    Optional<List<CheckpointInspector.Entry>> stored = stored();
+    if (stored.isEmpty()) {
+      return;
+    }
+    Optional<Checkpoint> newest =
+        stored.get().stream()
+            .filter(entry -> entry.problem().isEmpty())
+            .flatMap(entry -> entry.checkpoint().stream())
+            .reduce((first, second) -> second);
+    if (newest.isPresent() && newest.get().job().equals(settings.jobName())) {
+      JobMetadata unused = checkSame(newest.get());
+    } else if (stored.get().isEmpty()) {
+      checkNoOutput();
+      checkBeginning();
+    }
+  }
+
+  /** Empty while storage is away: the takeover is patient with it and tells. */
+  private Optional<List<CheckpointInspector.Entry>> stored() {
+    try {
+      return Optional.of(backend.inspector().list());
+    } catch (StateBackendException e) {
+      if (e.kind() == StateBackendException.Kind.UNAVAILABLE) {
+        return Optional.empty();
+      }
+      throw e;
+    }
   }
 
   /**
@@ -42,24 +86,38 @@ final class StartPoints {
       return beginning();
     }
     if (newest.isEmpty()) {
-      Set<String> visible = FileSink.visibleFiles(settings.output());
-      if (!visible.isEmpty()) {
-        throw new JobException(
-            "the output directory '"
-                + settings.output()
-                + "' holds output ("
-                + visible.iterator().next()
-                + ") but there is no checkpoint to resume from in '"
-                + settings.backend().get("state.checkpoints.dir")
-                + "'; choose another --output, or remove it with --fresh");
-      }
+      checkNoOutput();
       return beginning();
     }
     return resume(newest.get());
   }
 
+  private void checkNoOutput() {
+    Set<String> visible = FileSink.visibleFiles(settings.output());
+    if (!visible.isEmpty()) {
+      throw new JobException(
+          "the output directory '"
+              + settings.output()
+              + "' holds output ("
+              + visible.iterator().next()
+              + ") but there is no checkpoint to resume from in '"
+              + settings.backend().get("state.checkpoints.dir")
+              + "'; choose another --output, or remove it with --fresh");
+    }
+  }
+
   /** The point that a checkpoint stands for, checked against what was asked for. */
   StartPoint resume(Checkpoint checkpoint) {
+    JobMetadata metadata = checkSame(checkpoint);
+    return new StartPoint(
+        metadata,
+        Optional.of(checkpoint),
+        backend.catalog().restoreMode(),
+        greatestCheckpoint(checkpoint.id()) + 1);
+  }
+
+  /** Checks what was asked for against what the job was started with. */
+  private JobMetadata checkSame(Checkpoint checkpoint) {
     JobMetadata metadata = JobMetadataFormat.read(checkpoint.metadata(), checkpoint.id());
     if (!metadata.kind().equals(settings.job().kind())) {
       throw new JobException(
@@ -82,12 +140,11 @@ final class StartPoints {
               + "; give the same, or start over with --fresh");
     }
     checkParallelism(maxParallelism);
-    InputFiles.checkUnchanged(files, metadata.files());
-    return new StartPoint(
-        metadata,
-        Optional.of(checkpoint),
-        backend.catalog().restoreMode(),
-        greatestCheckpoint(checkpoint.id()) + 1);
+    if (!metadata.files().equals(unchangedSince)) {
+      InputFiles.checkUnchanged(files, metadata.files());
+      unchangedSince = metadata.files();
+    }
+    return metadata;
   }
 
   private void checkParameters(Map<String, String> before, Map<String, String> now) {
@@ -116,9 +173,14 @@ final class StartPoints {
     }
   }
 
-  private StartPoint beginning() {
+  private int checkBeginning() {
     int maxParallelism = settings.maxParallelism().orElse(DEFAULT_MAX_PARALLELISM);
     checkParallelism(maxParallelism);
+    return maxParallelism;
+  }
+
+  private StartPoint beginning() {
+    int maxParallelism = checkBeginning();
     List<Split> splits =
         SplitPlanner.plan(
             files,
@@ -162,7 +224,7 @@ final class StartPoints {
                 settings.output(), metadata.outputs(), metadata.transactions());
     if (gone) {
       // What was asked for must be this job, or nothing is started over.
-      StartPoint unused = resume(checkpoint);
+      JobMetadata unused = checkSame(checkpoint);
     }
     return gone;
   }

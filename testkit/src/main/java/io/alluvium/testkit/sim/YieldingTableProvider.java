@@ -35,7 +35,8 @@ public abstract class YieldingTableProvider implements TableProvider {
   }
 
   private TableProvider delegate() {
-    for (TableProvider provider : ServiceLoader.load(TableProvider.class)) {
+    for (TableProvider provider :
+        ServiceLoader.load(TableProvider.class, getClass().getClassLoader())) {
       if (provider.name().equals(delegateName)) {
         return provider;
       }
