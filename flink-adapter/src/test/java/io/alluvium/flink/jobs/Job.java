@@ -153,6 +153,18 @@ public enum Job {
     boolean isAsync() {
       return true;
     }
+  },
+  /** Grouping, joins, the first rows by an order, and window functions, with state that expires. */
+  SQL_QUERIES {
+    @Override
+    DataStream<String> build(KeyedStream<Event, Long> keyed, DataStream<Event> other) {
+      return SqlQueries.build(keyed);
+    }
+
+    @Override
+    Set<String> expected(Traffic traffic) {
+      return SqlModel.expected(traffic);
+    }
   };
 
   static final long SIZE_MILLIS = 1000;
