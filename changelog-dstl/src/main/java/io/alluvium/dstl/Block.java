@@ -40,6 +40,8 @@ final class Block {
   /** Its place in the order of sealing of the whole process. */
   long ticket;
 
+  int encodingFailures;
+
   BufferPool.@Nullable Buffer raw;
   BlockEncoder.@Nullable Encoded encoded;
   @Nullable SegmentUpload upload;

@@ -38,16 +38,16 @@ final class DstlStorage implements ChangelogStorage {
   @Override
   public CompletableFuture<ChangeBlock> read(BlockRef block, KeyGroupRange keyGroups) {
     CompletableFuture<ChangeBlock> future = new CompletableFuture<>();
-    execution
-        .downloads()
-        .execute(
-            () -> {
-              try {
-                future.complete(reader.read(block, keyGroups));
-              } catch (RuntimeException | VirtualMachineError | LinkageError e) {
-                future.completeExceptionally(e);
-              }
-            });
+    Execution.handOff(
+        execution.downloads(),
+        () -> {
+          try {
+            future.complete(reader.read(block, keyGroups));
+          } catch (RuntimeException | Error e) {
+            future.completeExceptionally(e);
+          }
+        },
+        future::completeExceptionally);
     return future;
   }
 

@@ -117,7 +117,13 @@ final class SegmentUpload {
                 uploads.stream().map(upload -> upload.end).toArray(CompletableFuture<?>[]::new))
             .thenApply(done -> true);
     CompletableFuture<Boolean> over = new CompletableFuture<>();
-    Execution.Scheduled timer = execution.schedule(MAX_WAIT, () -> over.complete(false));
+    Execution.Scheduled timer;
+    try {
+      timer = execution.schedule(MAX_WAIT, () -> over.complete(false));
+    } catch (RuntimeException | Error e) {
+      // Without a timer there is no bound, so nothing is waited for.
+      return;
+    }
     execution.await(answered.applyToEither(over, inTime -> inTime));
     timer.cancel();
     if (!answered.isDone()) {
@@ -129,8 +135,24 @@ final class SegmentUpload {
     }
   }
 
+  /** Has one attempt made. */
+  void start() {
+    Execution.handOff(uploader.execution().uploads(), this::attempt, this::refused);
+  }
+
+  /** There was no thread for an attempt: it failed. */
+  private void refused(StateBackendException refusal) {
+    List<Runnable> after = new ArrayList<>();
+    synchronized (lock) {
+      if (!stored && !abandoned) {
+        failed(String.valueOf(refusal.getMessage()), refusal, after);
+      }
+    }
+    uploader.run(after);
+  }
+
   /** Makes one attempt, on an upload thread. */
-  void attempt() {
+  private void attempt() {
     Attempt attempt = new Attempt();
     List<Runnable> after = new ArrayList<>();
     int failuresBefore;
@@ -161,18 +183,32 @@ final class SegmentUpload {
             execution.schedule(
                 timeout.get(),
                 // Telling those who wait may take long, and the upload threads may all be stuck.
-                () -> execution.downloads().execute(() -> timedOut(attempt)));
+                () -> tell(() -> timedOut(attempt)));
       }
       uploader.store().put(target.toString(), content);
       uploader.metrics().uploaded(blockCount, sizeBytes, execution.nanoTime() - start);
       return null;
-    } catch (RuntimeException | VirtualMachineError | LinkageError e) {
+    } catch (RuntimeException | Error e) {
       return e;
     } finally {
       if (timer != null) {
         timer.cancel();
       }
     }
+  }
+
+  /** Runs it on a thread that may complete futures, as soon as there is one. */
+  private void tell(Runnable failure) {
+    Execution.handOff(
+        uploader.execution().downloads(),
+        failure,
+        refusal -> {
+          boolean unused =
+              uploader
+                  .delays()
+                  .run(
+                      uploader.settings().retry().pause(1, uploader.random()), () -> tell(failure));
+        });
   }
 
   /** Fixes name and bytes; later attempts find them fixed. */
@@ -297,13 +333,26 @@ final class SegmentUpload {
     for (BlockLedger ledger : ledgers) {
       ledger.failed(this, retry.attemptsOfAWaiter(), failure, after);
     }
+    after.add(() -> uploader.metrics().uploadFailed(cause));
     after.add(
         () -> {
-          uploader.metrics().uploadFailed(cause);
-          uploader
-              .execution()
-              .schedule(retry.pause(count, uploader.random()), this::nextAttemptIsDue);
+          if (!uploader
+              .delays()
+              .run(retry.pause(count, uploader.random()), this::nextAttemptIsDue)) {
+            failAllWaiters(failure);
+          }
         });
+  }
+
+  /** Nobody knows when the next attempt is made. */
+  private void failAllWaiters(StateBackendException failure) {
+    List<Runnable> after = new ArrayList<>();
+    synchronized (lock) {
+      for (Block block : blocks) {
+        block.ledger.failed(this, 1, failure, after);
+      }
+    }
+    uploader.run(after);
   }
 
   private void nextAttemptIsDue() {
@@ -312,9 +361,9 @@ final class SegmentUpload {
       if (stored || giveUp(after)) {
         // Nothing is left to do.
       } else if (running >= MAX_RUNNING) {
-        after.add(() -> uploader.execution().downloads().execute(this::stuck));
+        after.add(() -> tell(this::stuck));
       } else {
-        after.add(() -> uploader.execution().uploads().execute(this::attempt));
+        after.add(this::start);
       }
     }
     uploader.run(after);

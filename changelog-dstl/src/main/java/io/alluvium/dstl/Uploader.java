@@ -26,7 +26,11 @@ final class Uploader {
   /*
    * One lock guards the bookkeeping of the whole process: blocks, queue, waiters, uploads. Under it nothing is computed,
    * awaited or called back: whatever must be done outside (running tasks, completing futures, timers) is collected in a
-   * list of actions that the thread runs after it has left the lock.
+   * list of actions that the thread runs after it has left the lock. Each is run, whatever the others throw: futures of
+   * one changelog must not depend on another's.
+   *
+   * A hand-off that is refused, because no thread can be started, fails what it was for as an attempt that failed does:
+   * who waits is told, and it is tried again after a pause. So does any error in the background.
    *
    * Memory in flight = arrays of sealed blocks, from the sealing until the segment is stored and nobody reads them any
    * more. A task waits after an append that filled a block, never in a checkpoint, and never before its change is
@@ -42,6 +46,7 @@ final class Uploader {
   private final DstlMetrics metrics;
   private final Consumer<BlobName> unreferenced;
   private final BufferPool pool = new BufferPool();
+  private final Delays delays;
   private final Object lock = new Object();
 
   @GuardedBy("lock")
@@ -77,6 +82,7 @@ final class Uploader {
     this.unreferenced = unreferenced;
     this.metrics = new DstlMetrics(context.metrics(), () -> inFlightBytes);
     this.groupCommit = new GroupCommit(settings);
+    this.delays = new Delays(execution, this::wakeAllWaitingForRoom);
   }
 
   Object lock() {
@@ -101,6 +107,10 @@ final class Uploader {
 
   BlobNames names() {
     return names;
+  }
+
+  Delays delays() {
+    return delays;
   }
 
   RandomGenerator random() {
@@ -135,6 +145,7 @@ final class Uploader {
 
   /** Takes over a sealed block. */
   void seal(Block block) {
+    delays.catchUp();
     List<Runnable> after = new ArrayList<>();
     synchronized (lock) {
       accept(block, after);
@@ -148,6 +159,7 @@ final class Uploader {
    */
   CompletableFuture<List<BlockRef>> persist(
       BlockLedger ledger, @Nullable Block block, long from, long to) {
+    delays.catchUp();
     List<Runnable> after = new ArrayList<>();
     try {
       return persist(ledger, block, from, to, after);
@@ -202,7 +214,10 @@ final class Uploader {
   private void enqueue(Block block, List<Runnable> after) {
     groupCommit.add(block);
     block.ledger.queued(block);
-    after.add(() -> execution.uploads().execute(() -> encode(block)));
+    after.add(
+        () ->
+            Execution.handOff(
+                execution.uploads(), () -> encode(block), refusal -> notEncoded(block, refusal)));
     advance(after);
   }
 
@@ -211,11 +226,17 @@ final class Uploader {
   private void advance(List<Runnable> after) {
     for (List<Block> blocks : groupCommit.takeReady()) {
       SegmentUpload upload = new SegmentUpload(this, blocks);
-      after.add(() -> execution.uploads().execute(upload::attempt));
+      after.add(upload::start);
     }
     if (groupCommit.startsTimer()) {
       long round = groupCommit.round();
-      after.add(() -> execution.schedule(settings.persistDelay(), () -> delayIsOver(round)));
+      after.add(() -> startDelay(round));
+    }
+  }
+
+  private void startDelay(long round) {
+    if (!delays.run(settings.persistDelay(), () -> delayIsOver(round))) {
+      delayIsOver(round);
     }
   }
 
@@ -229,14 +250,14 @@ final class Uploader {
   }
 
   private void encode(Block block) {
-    execution.giveWay();
-    BlockEncoder encoder = startEncoding(block);
-    if (encoder == null) {
-      return;
-    }
-    BlockEncoder.Encoded encoded = null;
-    Throwable failure = null;
+    BlockEncoder.Encoded encoded;
+    BlockEncoder encoder;
     try {
+      execution.giveWay();
+      encoder = startEncoding(block);
+      if (encoder == null) {
+        return;
+      }
       encoded =
           encoder.encode(
               new BlockEncoder.Source(
@@ -247,17 +268,26 @@ final class Uploader {
                   raw(block).array(),
                   block.rawLength),
               pool);
-    } catch (RuntimeException | VirtualMachineError | LinkageError e) {
-      failure = e;
+    } catch (RuntimeException | Error e) {
+      notEncoded(
+          block,
+          StateBackendException.of(
+              StateBackendException.Kind.INTERNAL, "encoding ended with " + e, e));
+      return;
     }
     List<Runnable> after = new ArrayList<>();
     synchronized (lock) {
-      if (encoded != null) {
-        idleEncoders.addLast(encoder);
-        encoded(block, encoded, after);
-      } else {
-        encodingFailed(block, failure, after);
-      }
+      idleEncoders.addLast(encoder);
+      encoded(block, encoded, after);
+      advance(after);
+    }
+    run(after);
+  }
+
+  private void notEncoded(Block block, StateBackendException cause) {
+    List<Runnable> after = new ArrayList<>();
+    synchronized (lock) {
+      encodingFailed(block, cause, after);
       advance(after);
     }
     run(after);
@@ -292,36 +322,47 @@ final class Uploader {
     }
   }
 
-  /** Out of memory, or a defect: those who wait are told, the block is kept and tried again. */
+  /** No thread, no memory, a defect: those who wait are told, the block is kept and tried again. */
   @GuardedBy("lock")
-  private void encodingFailed(Block block, @Nullable Throwable cause, List<Runnable> after) {
+  private void encodingFailed(Block block, StateBackendException cause, List<Runnable> after) {
     if (block.state == Block.State.DROPPED) {
-      releaseRaw(block, after);
+      if (block.raw != null) {
+        releaseRaw(block, after);
+      }
       return;
     }
     groupCommit.remove(block);
-    StateBackendException failure =
+    int failures = ++block.encodingFailures;
+    block.ledger.failed(
+        block,
         StateBackendException.of(
-            StateBackendException.Kind.INTERNAL,
-            "changes [" + block.fromSqn + ", " + block.toSqn + ") cannot be encoded: " + cause,
-            cause == null ? new IllegalStateException("unknown") : cause);
-    block.ledger.failed(block, failure, after);
+            cause.kind(),
+            "changes ["
+                + block.fromSqn
+                + ", "
+                + block.toSqn
+                + ") cannot be encoded; they are kept and tried again: "
+                + cause.getMessage(),
+            cause),
+        after);
     after.add(
-        () ->
-            execution.schedule(
-                settings.retry().pause(1, random),
-                () -> {
-                  List<Runnable> again = new ArrayList<>();
-                  synchronized (lock) {
-                    if (block.state == Block.State.DROPPED) {
-                      releaseRaw(block, again);
-                    } else {
-                      enqueue(block, again);
-                      groupCommit.flush();
-                    }
-                  }
-                  run(again);
-                }));
+        () -> {
+          boolean unused =
+              delays.run(settings.retry().pause(failures, random), () -> encodeAgain(block));
+        });
+  }
+
+  private void encodeAgain(Block block) {
+    List<Runnable> after = new ArrayList<>();
+    synchronized (lock) {
+      if (block.state == Block.State.DROPPED) {
+        releaseRaw(block, after);
+      } else {
+        enqueue(block, after);
+        groupCommit.flush();
+      }
+    }
+    run(after);
   }
 
   /** Waits on the task thread until the bytes in flight are below their bound. */
@@ -331,10 +372,12 @@ final class Uploader {
     }
     long start = execution.nanoTime();
     while (true) {
+      delays.catchUp();
       CompletableFuture<Void> room = new CompletableFuture<>();
       List<Runnable> after = new ArrayList<>();
       synchronized (lock) {
-        if (inFlightBytes < settings.maxInFlightBytes() || ledger.isClosed()) {
+        // With neither threads nor timers nobody makes room: the next block tries again.
+        if (inFlightBytes < settings.maxInFlightBytes() || ledger.isClosed() || delays.isBehind()) {
           break;
         }
         waitingForRoom.add(room);
@@ -354,6 +397,14 @@ final class Uploader {
     if (now < settings.maxInFlightBytes()) {
       wakeWaitingForRoom(after);
     }
+  }
+
+  private void wakeAllWaitingForRoom() {
+    List<Runnable> after = new ArrayList<>();
+    synchronized (lock) {
+      wakeWaitingForRoom(after);
+    }
+    run(after);
   }
 
   @GuardedBy("lock")
@@ -399,6 +450,8 @@ final class Uploader {
       unanswered = ledger.uploads().stream().filter(SegmentUpload::isOnlyUnanswered).toList();
     }
     run(after);
+    // Nobody may use the log again; what was dropped is let go of.
+    delays.catchUp();
     return unanswered;
   }
 
@@ -476,10 +529,24 @@ final class Uploader {
     return block.raw;
   }
 
-  /** Runs what had to wait until the lock was left. */
+  /** Runs what had to wait until the lock was left: all of it; then throws the first failure. */
   void run(List<Runnable> actions) {
+    Throwable first = null;
     for (Runnable action : actions) {
-      action.run();
+      try {
+        action.run();
+      } catch (RuntimeException | Error e) {
+        if (first == null) {
+          first = e;
+        } else if (first != e) {
+          first.addSuppressed(e);
+        }
+      }
+    }
+    if (first instanceof Error error) {
+      throw error;
+    } else if (first instanceof RuntimeException exception) {
+      throw exception;
     }
   }
 }

@@ -4,15 +4,20 @@ import io.alluvium.StateBackendException;
 import io.alluvium.spi.Execution;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.List;
 import java.util.PriorityQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
+import java.util.function.IntFunction;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Everything on the test's thread: background tasks wait until {@link #runTasks} or an await runs
- * them, time stands still until {@link #pass} or an await that nothing else can end.
+ * them, time stands still until {@link #pass} or an await that nothing else can end. A task that
+ * throws ends as on a thread of a pool: nobody but {@link #uncaught} hears of it.
  */
 final class StepExecution implements Execution {
 
@@ -24,11 +29,60 @@ final class StepExecution implements Execution {
           Comparator.comparingLong(Timer::dueNanos).thenComparingLong(Timer::order));
   private long nanos;
   private long order;
+  private final List<Throwable> uncaught = new ArrayList<>();
+  private IntFunction<@Nullable Throwable> refusal = point -> null;
+  private int points;
+
+  /**
+   * From now on hand-offs, timers and the start of work in the background are counted from 1, and
+   * those for which {@code refusal} gives an exception or an error throw it.
+   */
+  void refuse(IntFunction<@Nullable Throwable> byPoint) {
+    points = 0;
+    refusal = byPoint;
+  }
+
+  /** How many there were since {@link #refuse}. */
+  int points() {
+    return points;
+  }
+
+  /** What ended tasks. */
+  List<Throwable> uncaught() {
+    return uncaught;
+  }
+
+  private void point() {
+    Throwable thrown = refusal.apply(++points);
+    if (thrown instanceof Error error) {
+      throw error;
+    } else if (thrown instanceof RuntimeException exception) {
+      throw exception;
+    }
+  }
+
+  private void run(Runnable task) {
+    try {
+      task.run();
+    } catch (RuntimeException | Error e) {
+      uncaught.add(e);
+    }
+  }
+
+  private void add(Runnable task) {
+    point();
+    tasks.add(task);
+  }
+
+  @Override
+  public void giveWay() {
+    point();
+  }
 
   /** Runs background tasks until none is left. */
   void runTasks() {
     for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
-      task.run();
+      run(task);
     }
   }
 
@@ -46,7 +100,7 @@ final class StepExecution implements Execution {
   private void fireNextTimer() {
     Timer timer = timers.remove();
     nanos = Math.max(nanos, timer.dueNanos);
-    timer.task.run();
+    run(timer.task);
   }
 
   int timers() {
@@ -65,21 +119,22 @@ final class StepExecution implements Execution {
 
   @Override
   public Executor uploads() {
-    return tasks::add;
+    return this::add;
   }
 
   @Override
   public Executor downloads() {
-    return tasks::add;
+    return this::add;
   }
 
   @Override
   public Executor materializations() {
-    return tasks::add;
+    return this::add;
   }
 
   @Override
   public Scheduled schedule(Duration delay, Runnable task) {
+    point();
     Timer timer = new Timer(nanos + delay.toNanos(), order++, task);
     timers.add(timer);
     return () -> timers.remove(timer);
@@ -91,7 +146,7 @@ final class StepExecution implements Execution {
     while (!future.isDone()) {
       Runnable task = tasks.poll();
       if (task != null) {
-        task.run();
+        run(task);
       } else if (!timers.isEmpty()) {
         fireNextTimer();
       } else {

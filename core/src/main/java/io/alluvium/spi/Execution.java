@@ -1,10 +1,14 @@
 package io.alluvium.spi;
 
+import io.alluvium.StateBackendException;
+import io.alluvium.StateBackendException.Kind;
 import io.alluvium.internal.execution.ThreadedExecution;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadFactory;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
@@ -33,6 +37,30 @@ public interface Execution extends AutoCloseable {
    */
   static ThreadFactory threadFactory(String name) {
     return ThreadedExecution.threadFactory(name);
+  }
+
+  /**
+   * Gives a task to an executor. An executor that cannot start a thread throws an error at the
+   * thread that hands the task over, which is seldom the one that depends on it; so whoever hands
+   * work over says what its failure means.
+   *
+   * @param refused told instead of an exception when the task will not run: {@code CLOSED} when the
+   *     executor takes no more, else {@code UNAVAILABLE}; on this thread
+   */
+  static void handOff(Executor to, Runnable task, Consumer<StateBackendException> refused) {
+    StateBackendException refusal;
+    try {
+      to.execute(task);
+      return;
+    } catch (RejectedExecutionException e) {
+      refusal =
+          StateBackendException.of(Kind.CLOSED, "the threads of this process are stopped", e);
+    } catch (RuntimeException | Error e) {
+      refusal =
+          StateBackendException.unavailable(
+              "no thread could be had (" + e + "); threads may be limited for this process", e);
+    }
+    refused.accept(refusal);
   }
 
   /** A scheduled task that has not run yet. */

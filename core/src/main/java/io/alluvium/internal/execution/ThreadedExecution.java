@@ -63,6 +63,8 @@ public final class ThreadedExecution implements Execution {
     scheduler = new ScheduledThreadPoolExecutor(1, threadFactory("alluvium-schedule"));
     scheduler.setRemoveOnCancelPolicy(true);
     scheduler.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+    // All that is tried again is tried by it, so it must not be the thread that cannot be started.
+    int unused = scheduler.prestartAllCoreThreads();
   }
 
   private static ExecutorService pool(String name, int size) {
