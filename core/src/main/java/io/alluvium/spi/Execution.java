@@ -53,8 +53,7 @@ public interface Execution extends AutoCloseable {
       to.execute(task);
       return;
     } catch (RejectedExecutionException e) {
-      refusal =
-          StateBackendException.of(Kind.CLOSED, "the threads of this process are stopped", e);
+      refusal = StateBackendException.of(Kind.CLOSED, "the threads of this process are stopped", e);
     } catch (RuntimeException | Error e) {
       refusal =
           StateBackendException.unavailable(

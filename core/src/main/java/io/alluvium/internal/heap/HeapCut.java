@@ -90,12 +90,15 @@ final class HeapCut {
       writing |= start;
     }
     if (start) {
-      try {
-        execution.materializations().execute(this::write);
-      } catch (RuntimeException | VirtualMachineError e) {
-        // Also a thread that cannot be started fails the cut, not the task.
-        abandon(StateBackendException.unavailable("a cut of the heap table cannot be written", e));
-      }
+      // Also a thread that cannot be started fails the cut, not the task.
+      Execution.handOff(
+          execution.materializations(),
+          this::write,
+          refusal ->
+              abandon(
+                  StateBackendException.unavailable(
+                      "a cut of the heap table cannot be written: " + refusal.getMessage(),
+                      refusal)));
     }
   }
 
@@ -129,7 +132,7 @@ final class HeapCut {
       abandon(
           StateBackendException.unavailable(
               "cannot write the table file of a cut to '" + directory + "': " + e.getMessage(), e));
-    } catch (RuntimeException | VirtualMachineError | LinkageError e) {
+    } catch (RuntimeException | Error e) {
       // Whoever asked for the cut must hear of it, or waits for ever.
       abandon(e);
     }

@@ -18,7 +18,6 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -92,6 +91,10 @@ public final class TableMaterializer implements AutoCloseable {
   private long dueNanos;
   private boolean closed;
   private int consecutiveFailures;
+
+  /** When a run may be asked for again after a failed one. */
+  private long retryNanos;
+
   private long runs;
   private long lastPosition;
 
@@ -145,11 +148,21 @@ public final class TableMaterializer implements AutoCloseable {
             });
   }
 
-  /** Asks for a run now, or for the end of the one that is running; any thread. */
+  /**
+   * Asks for a run now, or for the end of the one that is running; any thread. After a failed run
+   * it is the pause that decides: who asks, asks with every checkpoint.
+   */
   public void runSoon() {
+    if (backsOff()) {
+      return;
+    }
     if (!runSoon(target.share()::dueSoon)) {
       target.share().hurry();
     }
+  }
+
+  private synchronized boolean backsOff() {
+    return consecutiveFailures > 0 && execution.nanoTime() - retryNanos < 0;
   }
 
   /** Returns false when one is running. */
@@ -162,18 +175,20 @@ public final class TableMaterializer implements AutoCloseable {
       dueNanos = execution.nanoTime();
     }
     due.run();
-    try {
-      execution.materializations().execute(this::run);
-    } catch (RejectedExecutionException e) {
-      failed(StateBackendException.of(Kind.CLOSED, "the process is closing", e));
-    } catch (VirtualMachineError e) {
-      // No memory for a thread: what asked for the run, a checkpoint perhaps, goes on.
-      failed(e);
-    }
+    // Refused: what asked for the run, a checkpoint perhaps, goes on.
+    Execution.handOff(execution.materializations(), this::run, this::failed);
     return true;
   }
 
   private void run() {
+    try {
+      begin();
+    } catch (RuntimeException | Error e) {
+      failed(e);
+    }
+  }
+
+  private void begin() {
     long position = target.appliedUpTo().getAsLong();
     Path directory;
     synchronized (this) {
@@ -192,7 +207,7 @@ public final class TableMaterializer implements AutoCloseable {
               .table()
               .cut(directory)
               .whenComplete((cut, failure) -> returned(attempt, directory, cut, failure));
-    } catch (RuntimeException | VirtualMachineError | LinkageError e) {
+    } catch (RuntimeException | Error e) {
       failed(attempt, directory, e);
     }
   }
@@ -252,7 +267,7 @@ public final class TableMaterializer implements AutoCloseable {
       succeeded(attempt);
       target.onDurable().run();
       return true;
-    } catch (RuntimeException | VirtualMachineError | LinkageError e) {
+    } catch (RuntimeException | Error e) {
       giveUp(upload);
       failed(attempt, cut.directory(), e);
       return false;
@@ -319,7 +334,9 @@ public final class TableMaterializer implements AutoCloseable {
         target.name(),
         consecutiveFailures,
         failure instanceof StateBackendException ? failure.getMessage() : failure.toString());
-    finished(backoff());
+    Duration pause = backoff();
+    retryNanos = execution.nanoTime() + pause.toNanos();
+    finished(pause);
   }
 
   private static boolean isClosed(Throwable failure) {
@@ -379,7 +396,7 @@ public final class TableMaterializer implements AutoCloseable {
     TableCut cut;
     try {
       cut = target.table().cutNow(directory);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       // A full disk fails the checkpoint, not the task.
       delete(directory);
       return CompletableFuture.failedFuture(e);
@@ -451,7 +468,7 @@ public final class TableMaterializer implements AutoCloseable {
       target.uploader().retain(upload.files());
       metrics.completed(upload, execution.nanoTime() - start);
       return base;
-    } catch (RuntimeException | VirtualMachineError | LinkageError e) {
+    } catch (RuntimeException | Error e) {
       giveUp(upload);
       metrics.failed();
       throw e;
@@ -474,8 +491,8 @@ public final class TableMaterializer implements AutoCloseable {
   }
 
   /**
-   * No further runs. Waits for the file that is being stored, so that afterwards nothing of this
-   * backend appears in the store any more.
+   * No further runs. Waits for the piece of a file that is being stored, so that afterwards nothing
+   * of this backend appears in the store any more.
    */
   @Override
   public void close() {

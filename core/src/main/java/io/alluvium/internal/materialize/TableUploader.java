@@ -17,6 +17,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -63,16 +64,26 @@ public final class TableUploader {
   private final Map<String, TableFile> byName = new HashMap<>();
   private final Map<Content, TableFile> restored = new HashMap<>();
   private final Set<BlobName> inFlight = new HashSet<>();
-  private volatile boolean stopped;
+  private final AtomicBoolean stopped;
 
   /**
    * @param restored immutable files that the table was restored from and that may be named again
    */
   public TableUploader(
       BlobStore store, BlobNames names, Keeper keeper, Collection<TableFile> restored) {
+    this(store, names, keeper, restored, new AtomicBoolean());
+  }
+
+  private TableUploader(
+      BlobStore store,
+      BlobNames names,
+      Keeper keeper,
+      Collection<TableFile> restored,
+      AtomicBoolean stopped) {
     this.store = store;
     this.names = names;
     this.keeper = keeper;
+    this.stopped = stopped;
     for (TableFile file : restored) {
       this.restored.put(new Content(file.sizeBytes(), file.crc32c()), file);
     }
@@ -101,7 +112,7 @@ public final class TableUploader {
         stored.put(file, known);
       }
     }
-    Pace pace = pacing.begin(newBytes);
+    Pace pace = stoppable(pacing.begin(newBytes));
     List<TableFile> files = new ArrayList<>(cut.files().size());
     boolean done = false;
     try {
@@ -119,8 +130,16 @@ public final class TableUploader {
     return new Upload(List.copyOf(files), newFiles, newBytes);
   }
 
+  /** A file may be of gigabytes, and whoever closes waits for it. */
+  private Pace stoppable(Pace pace) {
+    return bytes -> {
+      checkNotStopped();
+      pace.await(bytes);
+    };
+  }
+
   private void checkNotStopped() {
-    if (stopped) {
+    if (stopped.get()) {
       throw StateBackendException.closed("the backend was closed while its table was stored");
     }
   }
@@ -212,14 +231,14 @@ public final class TableUploader {
     restored.clear();
   }
 
-  /** One that stores everything in another place, and knows nothing yet. */
+  /** One that stores everything in another place, knows nothing yet, and is stopped with this. */
   TableUploader elsewhere(BlobStore place) {
-    return new TableUploader(place, names, Keeper.NONE, List.of());
+    return new TableUploader(place, names, Keeper.NONE, List.of(), stopped);
   }
 
-  /** No further file is stored. */
+  /** Nothing more is stored: no further file, and no further piece of the one under way. */
   void stop() {
-    stopped = true;
+    stopped.set(true);
   }
 
   /** Blobs that a later materialization may name, or that are being written. */

@@ -5,7 +5,6 @@ import io.alluvium.StateBackendException.Kind;
 import io.alluvium.spi.Execution;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -150,12 +149,8 @@ final class Race<T> {
       notMade.run();
       return;
     }
-    try {
-      execution.hedges().execute(() -> runSecond(made, notMade));
-    } catch (RejectedExecutionException e) {
-      // The process is closing; the first request is on its own.
-      notMade.run();
-    }
+    // Refused: the first request is on its own.
+    Execution.handOff(execution.hedges(), () -> runSecond(made, notMade), refusal -> notMade.run());
   }
 
   private synchronized boolean move(Second from, Second to) {

@@ -6,7 +6,6 @@ import io.alluvium.spi.Execution;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -27,7 +26,23 @@ final class Reads {
 
   /** Runs a blocking read on the downloads' threads. */
   <T> CompletableFuture<T> run(Supplier<T> read) {
-    return retry(() -> CompletableFuture.supplyAsync(read, execution.downloads()));
+    return retry(() -> start(read));
+  }
+
+  /** A thread that cannot be had is a failure that passes. */
+  private <T> CompletableFuture<T> start(Supplier<T> read) {
+    CompletableFuture<T> result = new CompletableFuture<>();
+    Execution.handOff(
+        execution.downloads(),
+        () -> {
+          try {
+            result.complete(read.get());
+          } catch (RuntimeException | Error e) {
+            result.completeExceptionally(e);
+          }
+        },
+        result::completeExceptionally);
+    return result;
   }
 
   /** Starts a read, and again when it ends as {@code UNAVAILABLE}. */
@@ -42,7 +57,7 @@ final class Reads {
     try {
       var unused =
           read.get().whenComplete((value, failure) -> end(read, attempt, result, value, failure));
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       result.completeExceptionally(unwrap(e));
     }
   }
@@ -65,7 +80,7 @@ final class Reads {
     try {
       execution.schedule(
           FIRST_PAUSE.multipliedBy(1L << (attempt - 1)), () -> attempt(read, attempt + 1, result));
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       result.completeExceptionally(unwrap(e));
     }
   }
@@ -76,10 +91,6 @@ final class Reads {
   }
 
   private static Throwable unwrap(Throwable failure) {
-    if (failure instanceof RejectedExecutionException) {
-      return StateBackendException.of(
-          Kind.CLOSED, "this process's threads for restores are stopped", failure);
-    }
     Throwable cause = failure.getCause();
     return failure instanceof CompletionException && cause != null ? cause : failure;
   }

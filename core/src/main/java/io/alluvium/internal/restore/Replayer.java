@@ -2,7 +2,6 @@ package io.alluvium.internal.restore;
 
 import io.alluvium.KeyGroupRange;
 import io.alluvium.StateBackendException;
-import io.alluvium.StateBackendException.Kind;
 import io.alluvium.spi.ChangelogStorage;
 import io.alluvium.spi.Execution;
 import io.alluvium.spi.SortedChanges;
@@ -11,7 +10,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -150,12 +148,19 @@ final class Replayer {
 
   /** A refusal is the task's failure, so that those already started are still waited for. */
   private CompletableFuture<?> start(Runnable task) {
-    try {
-      return CompletableFuture.runAsync(task, execution.downloads());
-    } catch (RejectedExecutionException e) {
-      return CompletableFuture.failedFuture(
-          StateBackendException.of(Kind.CLOSED, "this process's downloads are closed", e));
-    }
+    CompletableFuture<Boolean> done = new CompletableFuture<>();
+    Execution.handOff(
+        execution.downloads(),
+        () -> {
+          try {
+            task.run();
+            done.complete(true);
+          } catch (RuntimeException | Error e) {
+            done.completeExceptionally(e);
+          }
+        },
+        done::completeExceptionally);
+    return done;
   }
 
   private long apply(Share share, List<FetchedBlock> batch, Table table) {

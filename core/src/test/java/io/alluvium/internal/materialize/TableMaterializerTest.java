@@ -29,6 +29,7 @@ class TableMaterializerTest {
   private final Deque<Runnable> scheduled = new ArrayDeque<>();
   private final Deque<Runnable> background = new ArrayDeque<>();
   private int threadsToRefuse;
+  private long nanos;
   private int cuts;
   private final Bases bases = new Bases("test-1", new KeyGroupRange(0, 1), Optional.empty());
 
@@ -44,6 +45,22 @@ class TableMaterializerTest {
     scheduled.remove().run();
     background.remove().run();
     assertThat(cuts).isEqualTo(1);
+  }
+
+  /** Each checkpoint asks while the changelog is too long, which it is while runs fail. */
+  @Test
+  void runSoon_afterAFailedRun_leavesItToThePause() {
+    TableMaterializer materializer = materializer();
+    threadsToRefuse = 1;
+    materializer.runSoon();
+    for (int i = 0; i < 100; i++) {
+      materializer.runSoon();
+    }
+    assertThat(background).isEmpty();
+    assertThat(scheduled).hasSize(1);
+    nanos = Duration.ofSeconds(1).toNanos();
+    materializer.runSoon();
+    assertThat(background).hasSize(1);
   }
 
   /** What stands before it is another backend's, and may hang; the task that ends must not. */
@@ -66,7 +83,7 @@ class TableMaterializerTest {
             Execution.class,
             method ->
                 switch (method) {
-                  case "nanoTime" -> 0L;
+                  case "nanoTime" -> nanos;
                   case "materializations" -> (Executor) this::execute;
                   default -> throw new AssertionError(method);
                 });

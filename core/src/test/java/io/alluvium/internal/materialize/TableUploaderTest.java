@@ -4,9 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.alluvium.StateBackendException;
+import io.alluvium.internal.blob.LocalDirectoryBlobStore;
 import io.alluvium.internal.blob.MemoryBlobStore;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.BlobNames;
+import io.alluvium.spi.BlobStore;
 import io.alluvium.spi.Incarnation;
 import io.alluvium.spi.Pace;
 import io.alluvium.spi.TableCut;
@@ -17,6 +19,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -100,5 +103,32 @@ final class TableUploaderTest {
     TableUploader.Upload second = upload(manifest, table);
     assertThat(second.newFiles()).isEqualTo(1);
     assertThat(second.files().get(1)).isEqualTo(first.files().get(1));
+  }
+
+  /** Nobody waits for gigabytes: an upload without a pace ends in the midst of a file, too. */
+  @Test
+  void stop_whileALargeFileIsStored_endsItAtTheNextPiece() throws Exception {
+    Path path = Files.write(directory.resolve("heap.cells"), new byte[8 << 20]);
+    TableCut cut =
+        new TableCut(
+            directory, List.of(new TableCut.File("heap.cells", path, Files.size(path), false)));
+    try (BlobStore files = new LocalDirectoryBlobStore(directory.resolve("blobs"), "test")) {
+      TableUploader stopped = new TableUploader(files, names, TableUploader.Keeper.NONE, List.of());
+      AtomicInteger pieces = new AtomicInteger();
+      Pace unpaced =
+          bytes -> {
+            if (pieces.incrementAndGet() == 3) {
+              stopped.stop();
+            }
+          };
+      TableUploader copying = stopped.elsewhere(files);
+      assertThatThrownBy(() -> copying.upload(cut, newBytes -> unpaced))
+          .isInstanceOfSatisfying(
+              StateBackendException.class,
+              e -> assertThat(e.kind()).isEqualTo(StateBackendException.Kind.CLOSED));
+      assertThat(pieces).hasValue(3);
+      assertThat(files.list("data/")).isEmpty();
+      assertThat(copying.liveBlobs()).isEmpty();
+    }
   }
 }
