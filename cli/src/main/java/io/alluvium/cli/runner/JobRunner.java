@@ -281,7 +281,7 @@ public final class JobRunner {
     try {
       catalog.collectGarbage();
     } catch (StateBackendException e) {
-      if (e.kind() != StateBackendException.Kind.UNAVAILABLE) {
+      if (e.kind() == StateBackendException.Kind.FENCED) {
         throw e;
       }
       listener.storage(

@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -37,13 +38,18 @@ final class BlobLedger implements BlobNames {
    * the lock: a collection sees the pin, or the commit sees that the name is doomed and fails before it stores a
    * manifest that would dangle. Doomed is for ever, because the deletion may have happened although it failed.
    *
+   * Doomed names that the store does not delete are forgotten beyond a bound; they are found again by a listing.
+   *
    * Live sets are copied before the retained manifests are looked at (C4): a name that moves from a backend to a manifest
    * in between is seen in at least one of them.
    */
 
   private enum Mark {
     FRESH,
-    KNOWN
+    /** No manifest ever named it, as far as this owner knows. */
+    KNOWN,
+    /** A manifest named it, or may have. */
+    NAMED
   }
 
   private final Object lock = new Object();
@@ -58,7 +64,7 @@ final class BlobLedger implements BlobNames {
   private final Map<BlobName, Mark> known = new HashMap<>();
 
   @GuardedBy("lock")
-  private final Set<BlobName> doomed = new HashSet<>();
+  private final Map<BlobName, Mark> doomed = new HashMap<>();
 
   /** As they were given to {@link #pin}: nearly all of them are there for a moment only. */
   @GuardedBy("lock")
@@ -115,7 +121,7 @@ final class BlobLedger implements BlobNames {
   /** Blobs that this owner found and may delete: they are garbage once nothing needs them. */
   void inherit(Collection<BlobName> names) {
     synchronized (lock) {
-      names.forEach(name -> known.putIfAbsent(name, Mark.KNOWN));
+      names.forEach(name -> known.putIfAbsent(name, Mark.NAMED));
     }
   }
 
@@ -130,15 +136,19 @@ final class BlobLedger implements BlobNames {
     synchronized (lock) {
       for (BlobName name : names) {
         boolean ours = name.incarnation().equals(own);
-        if (doomed.contains(name) || (ours && !known.containsKey(name))) {
+        Mark mark = known.get(name);
+        if (doomed.containsKey(name) || (ours && mark == null)) {
           throw StateBackendException.internal(
               "a checkpoint refers to blob '"
                   + name
                   + "', which "
-                  + (doomed.contains(name) || name.counter() < counter
+                  + (doomed.containsKey(name) || name.counter() < counter
                       ? "was collected as garbage"
                       : "was never handed out")
                   + "; its live set must keep it until the checkpoint is subsumed");
+        }
+        if (mark != null && mark != Mark.NAMED) {
+          known.put(name, Mark.NAMED);
         }
       }
       pinned.add(names);
@@ -182,10 +192,38 @@ final class BlobLedger implements BlobNames {
     synchronized (lock) {
       removeAll(garbage, pinned);
       removeAll(garbage, reachable.get());
-      spared.forEach(name -> known.replace(name, Mark.KNOWN));
-      doomed.addAll(garbage);
-      garbage.forEach(known::remove);
-      return Set.copyOf(doomed);
+      spared.forEach(name -> known.replace(name, Mark.FRESH, Mark.KNOWN));
+      for (BlobName name : garbage) {
+        doomed.put(name, known.remove(name) == Mark.NAMED ? Mark.NAMED : Mark.KNOWN);
+      }
+      return Set.copyOf(doomed.keySet());
+    }
+  }
+
+  /** How many names it holds. */
+  int size() {
+    synchronized (lock) {
+      return known.size() + doomed.size() + pinned.stream().mapToInt(Set::size).sum();
+    }
+  }
+
+  /** Whether a manifest that is not deleted may refer to garbage. */
+  boolean mayBeNamed(BlobName name) {
+    synchronized (lock) {
+      return doomed.get(name) != Mark.KNOWN;
+    }
+  }
+
+  /** Forgets garbage beyond so many names; returns whether there was any. */
+  boolean forgetBeyond(int most) {
+    synchronized (lock) {
+      int left = doomed.size() - most;
+      Iterator<BlobName> names = doomed.keySet().iterator();
+      for (int i = 0; i < left; i++) {
+        Object unused = names.next();
+        names.remove();
+      }
+      return left > 0;
     }
   }
 

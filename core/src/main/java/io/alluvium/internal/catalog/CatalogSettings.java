@@ -1,7 +1,9 @@
 package io.alluvium.internal.catalog;
 
+import io.alluvium.StateBackendException;
 import io.alluvium.config.Configuration;
 import io.alluvium.config.CoreOptions;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -20,6 +22,18 @@ public record CatalogSettings(
     Duration commitTimeout,
     Fencing fencing,
     String libraryVersion) {
+
+  public CatalogSettings {
+    if (libraryVersion.getBytes(StandardCharsets.UTF_8).length
+        > ManifestFormat.MAX_LIBRARY_VERSION_BYTES) {
+      throw StateBackendException.invalid(
+          "the library's version '"
+              + libraryVersion
+              + "' is longer than "
+              + ManifestFormat.MAX_LIBRARY_VERSION_BYTES
+              + " bytes; build it with a shorter one");
+    }
+  }
 
   /** What keeps two processes of one job apart. */
   public enum Fencing {

@@ -9,6 +9,7 @@ import io.alluvium.spi.Execution;
 import io.alluvium.spi.Incarnation;
 import io.alluvium.spi.Metrics;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.NavigableMap;
@@ -17,7 +18,6 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,12 +38,21 @@ final class GarbageCollector {
    *    pending one: both are spared. So an owner that does not know yet that it was replaced deletes nothing of use.
    * 2. Blobs are listed first, then live sets are copied, then manifests are looked at; slots are deleted before blobs.
    * 3. Takeover records are never deleted, nor is a slot that cannot be read, which may be one.
+   * 4. A store may refuse some requests for good. What no manifest ever named is deleted although slots are not; the rest
+   *    waits for them (2.). Of what is not deleted a bounded part is remembered; a listing finds what was forgotten, once
+   *    the store deletes again.
    */
 
   private static final Logger LOG = LoggerFactory.getLogger(GarbageCollector.class);
 
   /** Temporary files of others are left alone in the background for that long. */
   private static final Duration LEFTOVERS_AGE = Duration.ofHours(1);
+
+  /** Names, and slots, that are to be deleted and are remembered while the store refuses. */
+  static final int MAX_REMEMBERED = 10_000;
+
+  /** How many are deleted at once. */
+  private static final int BATCH = 1_000;
 
   private final BlobStore store;
   private final SlotStore slots;
@@ -52,6 +61,10 @@ final class GarbageCollector {
   private final Execution execution;
   private final Metrics.Counter deleted;
   private final Metrics.Counter failures;
+  private final Chore listing;
+  private final Chore slotDeletion;
+  private final Chore blobDeletion;
+  private final Chore leftovers;
   private final Object lock = new Object();
 
   /** Of the owner; absent before the takeover. */
@@ -68,6 +81,12 @@ final class GarbageCollector {
   @GuardedBy("lock")
   private boolean everythingListed;
 
+  /** Confined to the collection that runs, as the chores are. */
+  private boolean leftoversDeleted;
+
+  /** Whether more was to be deleted than is remembered. Confined to the collection that runs. */
+  private boolean forgotten;
+
   GarbageCollector(
       BlobStore store,
       SlotStore slots,
@@ -82,6 +101,10 @@ final class GarbageCollector {
     this.execution = execution;
     this.deleted = metrics.counter("catalog.gc.deleted.blobs");
     this.failures = metrics.counter("catalog.gc.failures.count");
+    this.listing = new Chore("listing what earlier owners left", execution, failures);
+    this.slotDeletion = new Chore("deleting subsumed checkpoints", execution, failures);
+    this.blobDeletion = new Chore("deleting garbage", execution, failures);
+    this.leftovers = new Chore("deleting unfinished uploads", execution, failures);
   }
 
   /** The job is owned: collections make sense from here on. */
@@ -91,7 +114,7 @@ final class GarbageCollector {
     }
   }
 
-  /** Collects soon, in the background. A failure is retried after the next commit. */
+  /** Collects soon, in the background. What fails is tried again after a later commit. */
   void afterCommit() {
     synchronized (lock) {
       if (running != null) {
@@ -100,13 +123,8 @@ final class GarbageCollector {
       }
       running = new CompletableFuture<>();
     }
-    try {
-      execution.downloads().execute(this::runInBackground);
-    } catch (RejectedExecutionException | VirtualMachineError e) {
-      // The process is closing, or has no memory for a thread; the next owner, or the next commit,
-      // collects what is left.
-      giveUp();
-    }
+    // Refused: the next commit, or the next owner, collects what is left.
+    Execution.handOff(execution.downloads(), this::runInBackground, refusal -> giveUp());
   }
 
   private void giveUp() {
@@ -125,8 +143,8 @@ final class GarbageCollector {
     do {
       try {
         execution.giveWay();
-        collect(isEverythingListed() ? Scope.KNOWN : Scope.LISTED);
-      } catch (RuntimeException | VirtualMachineError | LinkageError e) {
+        Throwable unused = collect(isEverythingListed() ? Scope.KNOWN : Scope.LISTED);
+      } catch (RuntimeException | Error e) {
         // Whatever it is, it must not leave a collection behind that never ends.
         if (Thread.currentThread().isInterrupted()) {
           LOG.debug("a collection of garbage ended with the process: {}", e.toString());
@@ -178,15 +196,21 @@ final class GarbageCollector {
       Boolean unused = execution.await(other);
     }
     boolean done = false;
+    Throwable failure;
     try {
       do {
-        collect(Scope.LISTED_AT_END);
+        failure = collect(Scope.LISTED_AT_END);
       } while (!finish());
       done = true;
     } finally {
       if (!done) {
         giveUp();
       }
+    }
+    if (failure instanceof Error error) {
+      throw error;
+    } else if (failure instanceof RuntimeException exception) {
+      throw exception;
     }
   }
 
@@ -199,49 +223,91 @@ final class GarbageCollector {
     LISTED_AT_END
   }
 
-  private void collect(Scope scope) {
+  /** Returns the first failure of a request; the others were made all the same. */
+  private @Nullable Throwable collect(Scope scope) {
     if (!ownership.mayCollect()) {
-      return;
+      return null;
     }
-    Set<Long> voidSlots = scope == Scope.KNOWN ? Set.of() : listEverything();
+    boolean atEnd = scope == Scope.LISTED_AT_END;
+    Throwable failure = null;
+    if (scope != Scope.KNOWN && (atEnd || listing.isDue())) {
+      failure = listing.attempt(this::listEverything);
+    }
     Set<BlobName> garbage =
-        ledger.plan(
-            scope == Scope.LISTED_AT_END ? BlobLedger.Fresh.COLLECTED : BlobLedger.Fresh.SPARED,
-            ownership::reachable);
+        new HashSet<>(
+            ledger.plan(
+                atEnd ? BlobLedger.Fresh.COLLECTED : BlobLedger.Fresh.SPARED,
+                ownership::reachable));
     // After the plan: a manifest that is subsumed only now keeps its blobs until the next time.
-    Set<Long> subsumed = new TreeSet<>(ownership.subsumed());
-    subsumed.addAll(voidSlots);
-    if (!subsumed.isEmpty() && ownership.mayCollect()) {
-      slots.delete(subsumed);
-      ownership.forget(subsumed);
+    Set<Long> subsumed = ownership.subsumed();
+    boolean slotsGone = subsumed.isEmpty();
+    if (!slotsGone && (atEnd || slotDeletion.isDue())) {
+      Throwable refused = slotDeletion.attempt(() -> deleteSlots(subsumed));
+      slotsGone = refused == null;
+      failure = failure == null ? refused : failure;
     }
-    if (!garbage.isEmpty() && ownership.mayCollect()) {
-      store.delete(garbage.stream().map(BlobName::toString).sorted().toList());
-      ledger.forget(garbage);
-      deleted.add(garbage.size());
+    if (!slotsGone) {
+      garbage.removeIf(ledger::mayBeNamed);
     }
-    if (scope != Scope.KNOWN) {
-      store.deleteLeftovers(scope == Scope.LISTED ? LEFTOVERS_AGE : Duration.ZERO);
+    boolean blobsGone = garbage.isEmpty();
+    if (!blobsGone && (atEnd || blobDeletion.isDue())) {
+      Throwable refused = blobDeletion.attempt(() -> deleteBlobs(garbage));
+      blobsGone = refused == null;
+      failure = failure == null ? refused : failure;
+    }
+    if (atEnd || (!leftoversDeleted && isEverythingListed() && leftovers.isDue())) {
+      Throwable refused =
+          leftovers.attempt(() -> store.deleteLeftovers(atEnd ? Duration.ZERO : LEFTOVERS_AGE));
+      leftoversDeleted |= refused == null;
+      failure = failure == null ? refused : failure;
+    }
+    forget(slotsGone && blobsGone);
+    return failure;
+  }
+
+  private void forget(boolean allGone) {
+    if (allGone && forgotten) {
+      forgotten = false;
       synchronized (lock) {
-        everythingListed = true;
+        everythingListed = false;
       }
+    }
+    forgotten |= ledger.forgetBeyond(MAX_REMEMBERED);
+    forgotten |= ownership.forgetBeyond(MAX_REMEMBERED);
+  }
+
+  private void deleteSlots(Set<Long> subsumed) {
+    List<Long> all = List.copyOf(subsumed);
+    for (int from = 0; from < all.size() && ownership.mayCollect(); from += BATCH) {
+      List<Long> batch = all.subList(from, Math.min(all.size(), from + BATCH));
+      slots.delete(batch);
+      ownership.forget(Set.copyOf(batch));
+    }
+  }
+
+  private void deleteBlobs(Set<BlobName> garbage) {
+    List<BlobName> all = garbage.stream().sorted(Comparator.comparing(BlobName::toString)).toList();
+    for (int from = 0; from < all.size() && ownership.mayCollect(); from += BATCH) {
+      List<BlobName> batch = all.subList(from, Math.min(all.size(), from + BATCH));
+      store.delete(batch.stream().map(BlobName::toString).toList());
+      ledger.forget(batch);
+      deleted.add(batch.size());
     }
   }
 
   /**
-   * Tells ledger and ownership about every blob and manifest that this owner may delete one day.
-   *
-   * @return own slots that were deleted and came back, by a put that was under way for long
+   * Tells ledger and ownership about every blob and manifest that this owner may delete one day,
+   * own slots included that were deleted and came back, by a put that was under way for long.
    */
-  private Set<Long> listEverything() {
+  private void listEverything() {
     List<BlobInfo> blobs = store.list(BlobName.PREFIX);
-    NavigableMap<Long, BlobInfo> listing = slots.list();
+    NavigableMap<Long, BlobInfo> listed = slots.list();
     Ownership.Owner owner = ownership.owner();
     SlotIndex slotIndex;
     synchronized (lock) {
       slotIndex = Objects.requireNonNull(index, "started with the takeover");
     }
-    slotIndex.listed(listing);
+    slotIndex.listed(listed);
     readSlotsBelow(owner.takeoverSlot(), slotIndex);
     Set<BlobName> deletable = new HashSet<>();
     for (BlobInfo blob : blobs) {
@@ -251,13 +317,16 @@ final class GarbageCollector {
     }
     ledger.inherit(deletable);
     Set<Long> voidSlots = new TreeSet<>();
-    for (long slot : listing.keySet()) {
+    for (long slot : listed.keySet()) {
       if (ownership.isOwnSlot(slot)) {
         voidSlots.add(slot);
       }
     }
     voidSlots.removeAll(ownership.knownSlots());
-    return voidSlots;
+    ownership.subsumed(voidSlots);
+    synchronized (lock) {
+      everythingListed = true;
+    }
   }
 
   private void readSlotsBelow(long takeoverSlot, SlotIndex slotIndex) {
@@ -266,8 +335,8 @@ final class GarbageCollector {
     gone.removeIf(slot -> slot > takeoverSlot || below.contains(slot));
     ownership.forget(gone);
     Set<Long> known = ownership.knownSlots();
-    for (long slot : below) {
-      if (!known.contains(slot) && !slotIndex.isTakeover(slot)) {
+    for (long slot : below.descendingSet()) {
+      if (!known.contains(slot) && !slotIndex.isTakeover(slot) && !slotIndex.namesNoBlob(slot)) {
         SlotRead read = slotIndex.read(slot);
         if (read instanceof SlotRead.Found found
             && found.slot() instanceof SlotRecord.Manifest manifest) {
@@ -282,6 +351,6 @@ final class GarbageCollector {
   private static boolean mayDelete(
       Incarnation incarnation, Ownership.Owner owner, SlotIndex slotIndex) {
     return incarnation.equals(owner.incarnation())
-        || slotIndex.takeoverOf(incarnation, owner.takeoverSlot()).isPresent();
+        || slotIndex.tookOverBelow(incarnation, owner.takeoverSlot());
   }
 }

@@ -30,6 +30,8 @@ final class ManifestFormat {
 
   static final int VERSION = 1;
 
+  private static final Instant EPOCH = Instant.EPOCH;
+
   static final int MAGIC_AT = 0;
   static final int VERSION_AT = 8;
   static final int KIND_AT = 10;
@@ -44,7 +46,21 @@ final class ManifestFormat {
   /** Far above any real manifest; bounds what a reader allocates. */
   static final int MAX_BYTES = 256 << 20;
 
+  /**
+   * The longest name of a library version in bytes. So no takeover record is as large as a manifest
+   * that names a blob, which has an incarnation, a snapshot, a handle and a block or file besides.
+   */
+  static final int MAX_LIBRARY_VERSION_BYTES = 32;
+
   private ManifestFormat() {}
+
+  /** The size in bytes of a takeover record in {@code slot} at most. */
+  static int longestTakeover(String job, long slot) {
+    SlotRecord.Header header =
+        new SlotRecord.Header(
+            job, slot, slot, new Incarnation(0, 0), "v".repeat(MAX_LIBRARY_VERSION_BYTES), EPOCH);
+    return encode(new SlotRecord.Takeover(header)).length;
+  }
 
   static byte[] encode(SlotRecord slot) {
     ByteWriter out = new ByteWriter(512);

@@ -13,6 +13,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
+import java.util.NavigableSet;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
@@ -85,13 +86,24 @@ final class Ownership {
   @GuardedBy("lock")
   private boolean committing;
 
+  /** Whether what is pending was sent to the store. */
+  @GuardedBy("lock")
+  private boolean sent;
+
   /** The first commit retires everything below the takeover. */
   @GuardedBy("lock")
   private boolean startsOver;
 
-  /** By slot; all of this owner's own, and those found below that were read. */
+  /** By slot; this owner's own and those found below, without those that are subsumed. */
   @GuardedBy("lock")
   private final NavigableMap<Long, Stored> manifests = new TreeMap<>();
+
+  /**
+   * Slots of subsumed manifests that are not deleted yet. No more than their number is kept: a
+   * store may refuse deletions for as long as the job runs.
+   */
+  @GuardedBy("lock")
+  private final NavigableSet<Long> subsumed = new TreeSet<>();
 
   /** Slots that cannot be read and that the job goes on without. */
   @GuardedBy("lock")
@@ -160,6 +172,7 @@ final class Ownership {
       lastCheckpointId = Math.max(lastCheckpointId, manifest.checkpointId());
       manifests.putIfAbsent(
           manifest.header().slot(), new Stored(manifest.checkpointId(), blobs(manifest), true));
+      subsume();
     }
   }
 
@@ -273,6 +286,7 @@ final class Ownership {
           return Optional.empty();
         }
         pending = prepare(current, checkpointId, handles, metadata, now);
+        sent = false;
       }
       committing = true;
       return Optional.of(pending);
@@ -361,6 +375,7 @@ final class Ownership {
       latest = manifest.checkpoint();
       manifests.put(
           manifest.header().slot(), new Stored(manifest.checkpointId(), confirmed.blobs(), true));
+      subsume();
       return latest;
     }
   }
@@ -369,14 +384,17 @@ final class Ownership {
   void unknown() {
     synchronized (lock) {
       committing = false;
+      sent = true;
     }
   }
 
-  /** Nothing was sent to the store. */
+  /** Nothing was sent to the store this time. */
   void withdrawn() {
     synchronized (lock) {
       committing = false;
-      pending = null;
+      if (!sent) {
+        pending = null;
+      }
     }
   }
 
@@ -422,7 +440,39 @@ final class Ownership {
   /** Slots of the known manifests below the oldest retained one. */
   Set<Long> subsumed() {
     synchronized (lock) {
-      return Set.copyOf(manifests.headMap(oldestRetained(), false).keySet());
+      subsume();
+      Set<Long> slots = new TreeSet<>(subsumed);
+      slots.addAll(manifests.headMap(oldestRetained(), false).keySet());
+      return slots;
+    }
+  }
+
+  /** What is subsumed stays so once this owner has stored a manifest: a fallback is over then. */
+  @GuardedBy("lock")
+  private void subsume() {
+    if (committedOwn) {
+      NavigableMap<Long, Stored> below = manifests.headMap(oldestRetained(), false);
+      subsumed.addAll(below.keySet());
+      below.clear();
+    }
+  }
+
+  /** These slots below the greatest are void, or were subsumed and forgotten. */
+  void subsumed(Set<Long> slots) {
+    synchronized (lock) {
+      subsumed.addAll(slots);
+    }
+  }
+
+  /** Forgets subsumed slots beyond so many; returns whether there were any. */
+  boolean forgetBeyond(int most) {
+    synchronized (lock) {
+      boolean any = false;
+      while (subsumed.size() > most) {
+        Object unused = subsumed.pollFirst();
+        any = true;
+      }
+      return any;
     }
   }
 
@@ -443,6 +493,7 @@ final class Ownership {
   void forget(Set<Long> slots) {
     synchronized (lock) {
       manifests.keySet().removeAll(slots);
+      subsumed.removeAll(slots);
     }
   }
 
@@ -453,9 +504,19 @@ final class Ownership {
     }
   }
 
+  /** How many names and slots it holds. */
+  int size() {
+    synchronized (lock) {
+      return subsumed.size()
+          + manifests.values().stream().mapToInt(stored -> 1 + stored.blobs.size()).sum();
+    }
+  }
+
   Set<Long> knownSlots() {
     synchronized (lock) {
-      return Set.copyOf(manifests.keySet());
+      Set<Long> known = new TreeSet<>(manifests.keySet());
+      known.addAll(subsumed);
+      return known;
     }
   }
 }

@@ -278,7 +278,7 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
   public boolean isOlder(Incarnation other) {
     Ownership.Owner owner = ownership.owner();
     return !other.equals(owner.incarnation())
-        && retrier.call(() -> slotIndex().takeoverOf(other, owner.takeoverSlot()).isPresent());
+        && retrier.call(() -> slotIndex().tookOverBelow(other, owner.takeoverSlot()));
   }
 
   private SlotIndex slotIndex() {
@@ -332,29 +332,43 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
   }
 
   private Checkpoint store(Ownership.Pending pending) {
-    try {
-      ledger.pin(pending.blobs());
-    } catch (StateBackendException e) {
-      ownership.withdrawn();
-      throw e;
-    }
-    long slot = pending.manifest().header().slot();
-    Optional<SlotRead> taken;
-    try {
-      taken = retrier.call(() -> slots.put(slot, pending.bytes()));
-    } catch (StateBackendException e) {
-      ownership.unknown();
-      throw unknown(pending.manifest(), e);
-    } catch (RuntimeException e) {
-      ownership.unknown();
-      throw e;
-    }
+    pin(pending);
+    Optional<SlotRead> taken = put(pending);
     if (taken.isPresent()) {
       throw ownership.fenced(fencedMessage(pending.manifest(), taken.get()));
     }
     Checkpoint checkpoint = ownership.stored(pending);
     ledger.unpin(pending.blobs());
     return checkpoint;
+  }
+
+  private void pin(Ownership.Pending pending) {
+    boolean pinned = false;
+    try {
+      ledger.pin(pending.blobs());
+      pinned = true;
+    } finally {
+      if (!pinned) {
+        ownership.withdrawn();
+      }
+    }
+  }
+
+  /** However it ends, an error included, the same checkpoint may be committed again. */
+  private Optional<SlotRead> put(Ownership.Pending pending) {
+    long slot = pending.manifest().header().slot();
+    boolean answered = false;
+    try {
+      Optional<SlotRead> taken = retrier.call(() -> slots.put(slot, pending.bytes()));
+      answered = true;
+      return taken;
+    } catch (StateBackendException e) {
+      throw unknown(pending.manifest(), e);
+    } finally {
+      if (!answered) {
+        ownership.unknown();
+      }
+    }
   }
 
   private StateBackendException unknown(SlotRecord.Manifest manifest, StateBackendException e) {
@@ -396,6 +410,11 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
   public void collectGarbage() {
     ownership.checkNothingUnknown();
     collector.collectNow();
+  }
+
+  /** Names and slots in memory, for tests. */
+  int remembered() {
+    return ledger.size() + ownership.size();
   }
 
   /** Ends the ownership in this process; stores and deletes nothing. Idempotent. */

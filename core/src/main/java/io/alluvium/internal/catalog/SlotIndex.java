@@ -1,14 +1,15 @@
 package io.alluvium.internal.catalog;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import io.alluvium.CheckpointHandle;
 import io.alluvium.StateBackendException;
 import io.alluvium.spi.BlobInfo;
+import io.alluvium.spi.BlobName;
 import io.alluvium.spi.Incarnation;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.NavigableSet;
-import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
@@ -20,6 +21,16 @@ import java.util.TreeSet;
  */
 final class SlotIndex {
 
+  /*
+   * Takeover records are never deleted, so that after years of restarts, or a night of crashes, they are nearly all there
+   * is. What is known of them without reading each:
+   *
+   * 1. A takeover record `follows` the greatest slot below that holds anything else. Its writer read the record at the
+   *    greatest slot, and passes on what that one follows. So two reads find the newest manifest, however many starts
+   *    stored none. What lies between never changes: it is above every manifest, where nothing is deleted.
+   * 2. A slot as small as a takeover record names no blob. A collection need not read it.
+   * 3. The incarnations of the blobs that a manifest names took over below it.
+   */
   private final SlotStore slots;
   private final String job;
   private final Object lock = new Object();
@@ -34,8 +45,13 @@ final class SlotIndex {
   @GuardedBy("lock")
   private final Map<Incarnation, Long> takeovers = new HashMap<>();
 
+  /** Slots that hold takeover records, whether or not they were read. */
   @GuardedBy("lock")
   private final NavigableSet<Long> takeoverSlots = new TreeSet<>();
+
+  /** A slot below which an incarnation took over, as a manifest there shows. */
+  @GuardedBy("lock")
+  private final Map<Incarnation, Long> below = new HashMap<>();
 
   SlotIndex(SlotStore slots, String job) {
     this.slots = slots;
@@ -76,13 +92,30 @@ final class SlotIndex {
     }
     synchronized (lock) {
       unread.remove(slot);
-      if (read instanceof SlotRead.Found found
-          && found.slot() instanceof SlotRecord.Takeover takeover) {
-        takeovers.put(takeover.header().writer(), slot);
-        takeoverSlots.add(slot);
+      if (read instanceof SlotRead.Found found) {
+        learn(slot, found.slot());
       }
     }
     return read;
+  }
+
+  @GuardedBy("lock")
+  private void learn(long slot, SlotRecord found) {
+    if (found instanceof SlotRecord.Takeover takeover) {
+      takeovers.put(takeover.header().writer(), slot);
+      takeoverSlots.add(slot);
+      long follows = takeover.header().follows();
+      if (follows >= 0 && follows < slot) {
+        takeoverSlots.addAll(sizes.subMap(follows, false, slot, false).keySet());
+      }
+    } else if (found instanceof SlotRecord.Manifest manifest) {
+      below.merge(manifest.header().writer(), slot, Math::min);
+      for (CheckpointHandle handle : manifest.handles()) {
+        for (BlobName blob : handle.blobs()) {
+          below.merge(blob.incarnation(), slot, Math::min);
+        }
+      }
+    }
   }
 
   private void checkJob(SlotRecord.Header header) {
@@ -99,26 +132,33 @@ final class SlotIndex {
   }
 
   /**
-   * Reads from the greatest slot down until one can be read, so that a directory of another job is
-   * noticed before anything is written to it.
+   * Reads from the greatest slot down to one that holds no takeover record, so that a directory of
+   * another job is noticed before anything is written to it.
    *
+   * @return that slot, for the next takeover record to follow; 0 when there is none
    * @throws StateBackendException {@code INVALID} for another job, {@code INCOMPATIBLE} when a
    *     newer version wrote the slot
    */
-  void checkJob() {
+  long checkJob() {
+    long follows = 0;
+    boolean checked = false;
     for (long slot : below(Long.MAX_VALUE).descendingSet()) {
-      if (isTakeover(slot)) {
-        return;
+      if (!isTakeover(slot)) {
+        SlotRead read = read(slot);
+        if (read instanceof SlotRead.Unreadable unreadable
+            && unreadable.problem().kind() == StateBackendException.Kind.INCOMPATIBLE) {
+          throw unreadable.problem();
+        }
+        checked |= read instanceof SlotRead.Found;
       }
-      SlotRead read = read(slot);
-      if (read instanceof SlotRead.Found) {
-        return;
+      if (!isTakeover(slot)) {
+        follows = Math.max(follows, slot);
       }
-      if (read instanceof SlotRead.Unreadable unreadable
-          && unreadable.problem().kind() == StateBackendException.Kind.INCOMPATIBLE) {
-        throw unreadable.problem();
+      if (checked && follows > 0) {
+        break;
       }
     }
+    return follows;
   }
 
   /** The slots below {@code slot}, as listed last. */
@@ -128,27 +168,39 @@ final class SlotIndex {
     }
   }
 
-  /** Whether a slot was read and holds a takeover record. */
+  /** Whether a slot is known to hold a takeover record. */
   boolean isTakeover(long slot) {
     synchronized (lock) {
       return takeoverSlots.contains(slot);
     }
   }
 
+  /** Whether a slot is too small for a manifest that names a blob. */
+  boolean namesNoBlob(long slot) {
+    synchronized (lock) {
+      Long size = sizes.get(slot);
+      return size != null && size <= ManifestFormat.longestTakeover(job, slot);
+    }
+  }
+
   /**
-   * Where an incarnation took over below {@code limit}; reads from there down until it is found.
+   * Whether an incarnation took over below {@code limit}; reads from there down until it is found.
    */
-  OptionalLong takeoverOf(Incarnation incarnation, long limit) {
+  boolean tookOverBelow(Incarnation incarnation, long limit) {
     while (true) {
       long next;
       synchronized (lock) {
         Long known = takeovers.get(incarnation);
         if (known != null) {
-          return known < limit ? OptionalLong.of(known) : OptionalLong.empty();
+          return known < limit;
+        }
+        Long bound = below.get(incarnation);
+        if (bound != null && bound <= limit) {
+          return true;
         }
         Long lower = unread.lower(limit);
         if (lower == null) {
-          return OptionalLong.empty();
+          return false;
         }
         next = lower;
       }

@@ -15,7 +15,8 @@ sealed interface SlotRecord {
    * What both kinds say.
    *
    * @param slot where it stands, the same number as in the blob's name
-   * @param follows the greatest slot that the writer knew when it chose this one; 0 when none
+   * @param follows a slot below; between the two stand takeover records and nothing else; 0 when
+   *     nothing else stands below at all
    * @param createdAt by the writer's clock, in whole milliseconds; shown to people only
    */
   record Header(

@@ -58,21 +58,17 @@ final class TakeoverProtocol {
     NavigableMap<Long, BlobInfo> listing = retrier.call(slots::list);
     for (int round = 0; round < MAX_ROUNDS; round++) {
       index.listed(listing);
-      retrier.call(
-          () -> {
-            index.checkJob();
-            return true;
-          });
+      long follows = retrier.call(index::checkJob);
       long greatest = listing.isEmpty() ? 0 : listing.lastKey();
       long slot = greatest + 1;
       Incarnation incarnation = Incarnation.random(random);
       Instant now = Instant.ofEpochMilli(execution.currentTimeMillis());
-      byte[] bytes = ManifestFormat.encode(record(job, slot, greatest, incarnation, now));
+      byte[] bytes = ManifestFormat.encode(record(job, slot, follows, incarnation, now));
       Optional<SlotRead> taken = retrier.call(() -> slots.put(slot, bytes));
       listing = retrier.call(slots::list);
       if (taken.isEmpty() && isGreatest(slot, listing)) {
         index.listed(listing);
-        checkRefused(job, slot, record(job, slot, greatest, incarnation, now.plusMillis(1)));
+        checkRefused(job, slot, record(job, slot, follows, incarnation, now.plusMillis(1)));
         return new Ownership.Owner(job, incarnation, slot);
       }
       LOG.info(

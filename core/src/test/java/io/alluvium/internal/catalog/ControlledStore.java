@@ -37,6 +37,7 @@ final class ControlledStore implements BlobStore {
   private final List<Call> calls = new ArrayList<>();
   private final List<Hook> hooks = new ArrayList<>();
   private final List<Failure> failures = new ArrayList<>();
+  private final List<Predicate<Call>> refused = new ArrayList<>();
   private Runnable always = () -> {};
   private boolean conditional = true;
 
@@ -73,6 +74,11 @@ final class ControlledStore implements BlobStore {
     failures.add(new Failure(when, true, new int[] {times}));
   }
 
+  /** Matching calls are denied until {@link #heal}. */
+  void refuse(Predicate<Call> when) {
+    refused.add(when);
+  }
+
   /** A store that overwrites what was to be stored only if absent. */
   void ignoreConditions() {
     conditional = false;
@@ -80,6 +86,7 @@ final class ControlledStore implements BlobStore {
 
   void heal() {
     failures.clear();
+    refused.clear();
   }
 
   private <T> T call(String op, String name, Supplier<T> effect) {
@@ -90,6 +97,9 @@ final class ControlledStore implements BlobStore {
       if (hook.when.test(call) && hooks.remove(hook)) {
         hook.meanwhile.run();
       }
+    }
+    if (refused.stream().anyMatch(each -> each.test(call))) {
+      throw StateBackendException.invalid("access is denied to " + call);
     }
     for (Failure failure : failures) {
       if (failure.left[0] > 0 && failure.when.test(call)) {

@@ -8,11 +8,15 @@ import io.alluvium.CheckpointCatalog.Commit;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.Incarnation;
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** What an owner's collections ask of the store, delete and leave alone. */
 class GarbageCollectorTest {
+
+  /** After one failure. */
+  private static final Duration PAUSE = Duration.ofSeconds(1);
 
   private final SharedStore shared = new SharedStore();
 
@@ -42,10 +46,12 @@ class GarbageCollectorTest {
     owner.store.failBefore(call -> call.is("delete", "slots/"), 1);
     BlobName second = owner.commitOne(2);
     assertThat(shared.names()).contains(first.toString(), slot(2));
+    owner.execution.pass(PAUSE);
     owner.store.failAfter(call -> call.is("delete", "data/"), 1);
     BlobName third = owner.commitOne(3);
     assertThat(shared.names())
         .doesNotContain(first.toString(), second.toString(), slot(2), slot(3));
+    owner.execution.pass(PAUSE);
     owner.store.clearCalls();
     BlobName fourth = owner.commitOne(4);
     assertThat(owner.store.calls()).filteredOn(call -> call.is("delete", "data/")).hasSize(1);
@@ -86,6 +92,26 @@ class GarbageCollectorTest {
 
   private void put(String name) {
     shared.raw.put(name, List.of(ByteBuffer.wrap(Owner.CONTENT)));
+  }
+
+  /** Slots go before blobs (C4), but no manifest refers to what was never committed. */
+  @Test
+  void collection_slotsAreNotDeleted_onlyWhatNoManifestNamedGoes() {
+    Owner owner = shared.owner();
+    owner.takeOver();
+    owner.store.refuse(call -> call.is("delete", "slots/"));
+    BlobName committed = owner.commitOne(1);
+    BlobName lost = owner.upload();
+    BlobName other = owner.commitOne(2);
+    owner.letGo(lost);
+    owner.commitOne(3);
+    assertThat(shared.names())
+        .doesNotContain(lost.toString())
+        .contains(committed.toString(), other.toString(), slot(2), slot(3));
+    owner.store.heal();
+    owner.execution.pass(Duration.ofMinutes(10));
+    BlobName last = owner.commitOne(4);
+    assertThat(shared.names()).containsExactly(last.toString(), slot(1), slot(5));
   }
 
   /** Memory may run out over a listing as anywhere else. */

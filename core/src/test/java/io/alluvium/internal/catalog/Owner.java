@@ -82,6 +82,11 @@ final class Owner {
     return name;
   }
 
+  /** Nobody needs an uploaded blob any more. */
+  void letGo(BlobName name) {
+    uploaded.remove(name);
+  }
+
   BlobName uploadTable() {
     BlobName name = catalog.names().next(BlobName.Kind.TABLE);
     uploaded.add(name);

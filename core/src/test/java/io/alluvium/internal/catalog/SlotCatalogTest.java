@@ -3,6 +3,7 @@ package io.alluvium.internal.catalog;
 import static io.alluvium.internal.catalog.SharedStore.slot;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.alluvium.Checkpoint;
 import io.alluvium.CheckpointCatalog.Commit;
@@ -329,5 +330,35 @@ class SlotCatalogTest {
     assertThat(settings.fallback()).isTrue();
     assertThat(settings.commitTimeout()).isEqualTo(Duration.ofSeconds(5));
     assertThat(settings.libraryVersion()).isNotEmpty();
+  }
+
+  /** Memory may run out in a commit as anywhere else; the put may have taken effect or not. */
+  @Test
+  void commit_endsInAnError_mayBeRepeated() {
+    for (boolean afterEffect : new boolean[] {false, true}) {
+      SharedStore shared = new SharedStore();
+      Owner owner = shared.owner();
+      Object unused = owner.takeOver();
+      BlobName blob = owner.upload();
+      String slot = SharedStore.slot(2);
+      owner.store.before(
+          call -> call.is("putIfAbsent", slot),
+          () -> {
+            if (afterEffect) {
+              owner.store.before(
+                  again -> again.is("size", slot),
+                  () -> {
+                    throw new OutOfMemoryError("test");
+                  });
+              owner.store.failAfter(call -> call.is("putIfAbsent", slot), 1);
+            } else {
+              throw new OutOfMemoryError("test");
+            }
+          });
+      assertThatThrownBy(() -> owner.commit(1, List.of(blob))).isInstanceOf(OutOfMemoryError.class);
+      assertThat(owner.commit(1, List.of(blob)).checkpoint().id()).isEqualTo(1);
+      owner.commitOne(2);
+      assertThat(shared.owner().takeOver()).get().extracting("id").isEqualTo(2L);
+    }
   }
 }
