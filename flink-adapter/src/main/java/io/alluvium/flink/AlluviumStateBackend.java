@@ -30,9 +30,14 @@ public final class AlluviumStateBackend extends AbstractManagedMemoryStateBacken
 
   private final Settings settings;
 
-  /** Of Flink's defaults; {@link #configure} gives one of the job's configuration. */
+  /**
+   * Of Flink's defaults; {@link #configure} gives one of the job's configuration.
+   *
+   * @throws org.apache.flink.configuration.IllegalConfigurationException on a Flink that is too old
+   */
   public AlluviumStateBackend() {
     this(Settings.of(new org.apache.flink.configuration.Configuration()));
+    FlinkVersion.check();
   }
 
   private AlluviumStateBackend(Settings settings) {

@@ -94,7 +94,7 @@ final class MetaFormat {
       throw StateBackendException.corrupt(
           from, 0, Integer.toHexString(MAGIC), Integer.toHexString(magic));
     }
-    int version = in.readByte();
+    int version = in.readByte() & 0xff;
     int expected = in.readInt();
     int found = crc(bytes);
     if (expected != found) {
@@ -102,14 +102,18 @@ final class MetaFormat {
           from, CRC_OFFSET, "CRC32C " + Integer.toHexString(expected), Integer.toHexString(found));
     }
     // Only now: damage must not look like a newer version.
-    if (version != VERSION) {
+    if (version > VERSION) {
       throw StateBackendException.incompatible(
           "'"
               + from
-              + "' has version "
+              + "' has format version "
               + version
-              + " of the checkpoint's meta data; this version of Alluvium reads "
-              + VERSION);
+              + ", this Alluvium reads versions up to "
+              + VERSION
+              + "; use the version that wrote it or a newer one");
+    }
+    if (version != VERSION) {
+      throw StateBackendException.corrupt(from, VERSION_OFFSET, "a version", "" + version);
     }
     CheckpointHandle handle = CheckpointHandle.decode(in.readByteArray());
     int count = in.readVarInt();

@@ -96,7 +96,7 @@ final class CellFileReader implements TableScan {
               + version
               + ", this version of Alluvium reads version "
               + HeapCellsFormat.VERSION
-              + "; use a newer Alluvium");
+              + "; use the version that wrote it or a newer one");
     }
     long tailAt = size - HeapCellsFormat.TAIL_BYTES;
     ByteReader tail = read(tailAt, HeapCellsFormat.TAIL_BYTES);

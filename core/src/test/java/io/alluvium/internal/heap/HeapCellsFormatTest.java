@@ -135,7 +135,7 @@ final class HeapCellsFormatTest {
     Files.write(directory.resolve(HeapCellsFormat.FILE), bytes);
     assertThatThrownBy(() -> read(ALL))
         .isInstanceOf(StateBackendException.class)
-        .hasMessageContainingAll("version 2", "newer Alluvium")
+        .hasMessageContainingAll("version 2", "reads version 1", "use the version that wrote it")
         .satisfies(
             e -> assertThat(((StateBackendException) e).kind()).isEqualTo(Kind.INCOMPATIBLE));
   }

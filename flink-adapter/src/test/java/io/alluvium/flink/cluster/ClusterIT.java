@@ -5,10 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.alluvium.flink.cluster.Installation.Layout;
 import io.alluvium.flink.jobs.ClusterJob;
 import java.io.ByteArrayOutputStream;
-import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
@@ -24,27 +22,19 @@ final class ClusterIT {
 
   @TempDir Path directory;
 
-  private static Installation installation(Layout layout) throws IOException {
-    Path flink = Path.of(System.getProperty("alluvium.flink.classpath"));
-    Path adapter = Path.of(System.getProperty("alluvium.flink.adapter"));
-    assertThat(flink).exists();
-    assertThat(adapter).exists();
-    return new Installation(Files.readString(flink).trim(), adapter, layout);
-  }
-
   @Test
   void cluster_taskManagersKilledAndJobRescaled_isExact() throws Exception {
     ByteArrayOutputStream printed = new ByteArrayOutputStream();
     ClusterDemo.run(
         directory.resolve("cluster"),
-        installation(Layout.LIB),
+        Installation.ofTheBuild(Layout.LIB),
         new PrintStream(printed, true, StandardCharsets.UTF_8));
     assertThat(printed.toString(StandardCharsets.UTF_8)).contains("result: exact");
   }
 
   @Test
   void taskManager_jobAfterJobWithTheAdapterInItsJar_keepsNothingOfThem() throws Exception {
-    Installation installation = installation(Layout.USER_JAR);
+    Installation installation = Installation.ofTheBuild(Layout.USER_JAR);
     assertThat(installation.flink()).doesNotContain("alluvium-");
     Map<String, String> settings = new HashMap<>(ClusterDemo.settings(directory));
     // Of the job alone: the cluster does not know the class.

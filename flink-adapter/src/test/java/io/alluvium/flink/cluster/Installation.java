@@ -1,6 +1,8 @@
 package io.alluvium.flink.cluster;
 
 import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -26,6 +28,16 @@ record Installation(String flink, Path adapter, Layout layout) {
         default -> throw new IllegalArgumentException("'" + name + "' is not lib or user-jar");
       };
     }
+  }
+
+  /** The jar that this build has made, on the version of Flink that it tests. */
+  static Installation ofTheBuild(Layout layout) throws IOException {
+    Path flink = Path.of(System.getProperty("alluvium.flink.classpath"));
+    Path adapter = Path.of(System.getProperty("alluvium.flink.adapter"));
+    if (!Files.exists(adapter)) {
+      throw new IOException("no jar of the adapter at " + adapter);
+    }
+    return new Installation(Files.readString(flink).trim(), adapter, layout);
   }
 
   /** The class path of Flink's processes. */

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
+import java.util.function.ToLongFunction;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.api.common.JobStatus;
 import org.apache.flink.configuration.Configuration;
@@ -28,7 +28,6 @@ import org.apache.flink.runtime.jobgraph.SavepointRestoreSettings;
 import org.apache.flink.runtime.jobmaster.JobResult;
 import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
-import org.apache.flink.runtime.util.stats.StatsSummary;
 import org.apache.flink.streaming.api.graph.StreamGraph;
 
 /** Two TaskManagers in this process, each of which may be taken away. Confined to one thread. */
@@ -179,21 +178,16 @@ public final class Cluster implements AutoCloseable {
                 new Completed(
                     stats.getTriggerTimestamp(),
                     stats.getEndToEndDuration(),
-                    slowest(
-                        stats,
-                        TaskStateStats.TaskStateStatsSummary::getSyncCheckpointDurationStats),
-                    slowest(
-                        stats,
-                        TaskStateStats.TaskStateStatsSummary::getAsyncCheckpointDurationStats),
+                    slowest(stats, task -> task.getSyncCheckpointDurationStats().getMaximum()),
+                    slowest(stats, task -> task.getAsyncCheckpointDurationStats().getMaximum()),
                     stats.getCheckpointedSize()))
         .toList();
   }
 
   private static long slowest(
-      AbstractCheckpointStats stats,
-      Function<TaskStateStats.TaskStateStatsSummary, StatsSummary> part) {
+      AbstractCheckpointStats stats, ToLongFunction<TaskStateStats.TaskStateStatsSummary> part) {
     return stats.getAllTaskStateStats().stream()
-        .mapToLong(task -> part.apply(task.getSummaryStats()).getMaximum())
+        .mapToLong(task -> part.applyAsLong(task.getSummaryStats()))
         .max()
         .orElse(0);
   }
