@@ -2,7 +2,9 @@ package io.alluvium.flink.cluster;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.ServerSocket;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -43,12 +45,14 @@ final class ProcessCluster implements AutoCloseable {
   private final Path directory;
   private final String classPath;
   private final URI rest;
+  private final List<Socket> ports;
   private final HttpClient http = HttpClient.newHttpClient();
   private final Map<String, Process> processes = new LinkedHashMap<>();
   private int startedTaskManagers;
   private int commands;
 
-  private ProcessCluster(Path directory, String classPath, URI rest) {
+  private ProcessCluster(Path directory, String classPath, URI rest, List<Socket> ports) {
+    this.ports = ports;
     this.directory = directory;
     this.classPath = classPath;
     this.rest = rest;
@@ -62,10 +66,12 @@ final class ProcessCluster implements AutoCloseable {
    */
   static ProcessCluster start(Path directory, String classPath, Map<String, String> settings)
       throws IOException {
-    int restPort = freePort();
+    Socket rest = reserved();
+    Socket rpc = reserved();
+    int restPort = rest.getLocalPort();
     Map<String, String> all = new TreeMap<>();
     all.put("jobmanager.rpc.address", "127.0.0.1");
-    all.put("jobmanager.rpc.port", String.valueOf(freePort()));
+    all.put("jobmanager.rpc.port", String.valueOf(rpc.getLocalPort()));
     all.put("jobmanager.bind-host", "127.0.0.1");
     all.put("rest.address", "127.0.0.1");
     all.put("rest.bind-address", "127.0.0.1");
@@ -96,15 +102,24 @@ final class ProcessCluster implements AutoCloseable {
     Path configuration = Files.createDirectories(directory.resolve("conf"));
     Files.writeString(configuration.resolve("config.yaml"), yaml);
     ProcessCluster cluster =
-        new ProcessCluster(directory, classPath, URI.create("http://127.0.0.1:" + restPort + "/"));
+        new ProcessCluster(
+            directory,
+            classPath,
+            URI.create("http://127.0.0.1:" + restPort + "/"),
+            List.of(rest, rpc));
     cluster.launch("jobmanager", JOB_MANAGER, "256m", List.of());
     return cluster;
   }
 
-  private static int freePort() throws IOException {
-    try (ServerSocket socket = new ServerSocket(0)) {
-      return socket.getLocalPort();
-    }
+  /**
+   * A port that nothing else is given as long as this is open: bound, not listening. Only a server
+   * that names it may listen there, because both allow addresses to be used again.
+   */
+  private static Socket reserved() throws IOException {
+    Socket socket = new Socket();
+    socket.setReuseAddress(true);
+    socket.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+    return socket;
   }
 
   /** Starts one more TaskManager, of two slots, and gives its name. */
@@ -258,5 +273,12 @@ final class ProcessCluster implements AutoCloseable {
       process.onExit().join();
     }
     processes.clear();
+    for (Socket port : ports) {
+      try {
+        port.close();
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
   }
 }
