@@ -68,9 +68,11 @@ public interface CheckpointCatalog {
    * @param metadata the caller's own bytes, for example source offsets and prepared transactions
    * @return what was stored; {@link Commit#written()} is false when nothing changed since the last
    *     one (then the last manifest stands for it)
-   * @throws StateBackendException {@code FENCED} when another owner has taken over; {@code
-   *     UNAVAILABLE} when the store stayed away for too long: the outcome is unknown, this owner
-   *     must stop, delete nothing and roll nothing back
+   * @throws StateBackendException {@code INVALID} when a handle comes from a backend that this
+   *     process made empty, although {@link #latest} held state for its key groups: that state
+   *     would be lost; {@code FENCED} when another owner has taken over; {@code UNAVAILABLE} when
+   *     the store stayed away for too long: the outcome is unknown, this owner must stop, delete
+   *     nothing and roll nothing back
    */
   Commit commit(long checkpointId, List<CheckpointHandle> handles, byte[] metadata);
 

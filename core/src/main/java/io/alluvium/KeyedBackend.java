@@ -12,9 +12,17 @@ import java.util.stream.Stream;
 /**
  * The keyed state of one subtask: the facade that an operator works with.
  *
- * <p>Confined to the task thread, the thread that first uses it, except {@link #confirm} and {@link
- * #abort}, which any thread may call. No call waits for storage, except that a write waits while
- * the changelog's bytes in flight are at their bound ({@code dstl.dfs.upload.max-in-flight}).
+ * <p>Confined to the task thread, except {@link #confirm}, {@link #abort}, {@link #states} and
+ * {@link #restoreReport}, which any thread may call. The task thread is the first that selects a
+ * key, takes a checkpoint, lists keys or calls {@link #idle}; until then one thread may make the
+ * backend and register its states, and hand it to another. It stays the owner until it ends or
+ * calls {@link #handOver}. Whatever another thread calls meanwhile is {@code INVALID} and changes
+ * nothing. Reads and writes of a state are not checked, because they are too many: a state belongs
+ * to the same thread. To take checkpoints by a timer, send them to the task thread through its
+ * queue.
+ *
+ * <p>No call waits for storage, except that a write waits while the changelog's bytes in flight are
+ * at their bound ({@code dstl.dfs.upload.max-in-flight}).
  *
  * @param <K> type of the keys
  */
@@ -93,12 +101,23 @@ public interface KeyedBackend<K> extends AutoCloseable {
   /** Measurements of the last restore. */
   RestoreReport restoreReport();
 
-  /** What this backend consists of now, for tools and metrics. */
+  /** What this backend consists of now, for tools and metrics; any thread. */
   List<StateRegistration> states();
+
+  /**
+   * The task thread lets go: the next thread that uses the backend is its task thread. For engines
+   * that run one task on changing threads, which must hand over safely, so that the next thread
+   * sees what this one did.
+   */
+  void handOver();
 
   /**
    * Stops and releases everything, native memory included. Pending checkpoints fail with {@code
    * CLOSED}. Idempotent.
+   *
+   * @throws StateBackendException {@code INVALID} on another thread while the task thread lives:
+   *     let it close its backend, or close the {@link StateBackend}, which any thread may do at any
+   *     time
    */
   @Override
   void close();

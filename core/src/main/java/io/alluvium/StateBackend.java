@@ -60,7 +60,8 @@ public interface StateBackend extends AutoCloseable {
 
   /**
    * Makes the keyed backend of one subtask, empty or restored. Call it from the thread that will
-   * use it, or hand it over safely; a restore blocks until the state is there.
+   * use it, or hand it over safely, see {@link KeyedBackend}; a restore blocks until the state is
+   * there.
    *
    * @param key serializer of the keys
    * @param maxParallelism number of key groups of the job
@@ -86,13 +87,23 @@ public interface StateBackend extends AutoCloseable {
       List<CheckpointHandle> restoreFrom,
       RestoreMode mode);
 
-  /** An empty keyed backend. */
+  /**
+   * An empty keyed backend. For a job that has a checkpoint with state, pass its handles; to begin
+   * without them call {@link CheckpointCatalog#startOver}, or the first commit is {@code INVALID}.
+   */
   default <K> KeyedBackend<K> keyed(
       Serializer<K> key, int maxParallelism, KeyGroupRange keyGroups) {
     return keyed(key, maxParallelism, keyGroups, List.of(), RestoreMode.REUSE);
   }
 
-  /** Closes every keyed backend, then the rest. Idempotent. */
+  /**
+   * Closes every keyed backend, then the rest. Any thread may call it at any time, also while tasks
+   * work or a restore is under way: it waits for the call into a table that a task is inside of,
+   * which user code never is, and for restores to notice. What a task calls later throws {@code
+   * CLOSED}. A task that is elsewhere, for example waits for records, is not waited for. An
+   * interrupted caller waits for nothing: memory that is in use is freed when that use ends.
+   * Idempotent.
+   */
   @Override
   void close();
 }

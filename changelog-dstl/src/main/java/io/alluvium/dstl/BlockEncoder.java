@@ -57,6 +57,11 @@ final class BlockEncoder {
     this.codec = codec;
   }
 
+  /**
+   * Encodes a block.
+   *
+   * @throws TornLogException when it does not hold exactly the changes that it is said to hold
+   */
   Encoded encode(Source source, BufferPool pool) {
     prepare(source.keyGroups().size());
     count(source);
@@ -88,13 +93,21 @@ final class BlockEncoder {
 
   private void count(Source source) {
     byte[] raw = source.raw();
+    int length = source.length();
     int first = source.keyGroups().from();
     int sqn = 0;
-    for (int at = 0; at < source.length(); sqn++) {
+    for (int at = 0; at < length; sqn++) {
+      checkFits(source, at, RawChanges.HEADER_LENGTH + KeyLayout.KEY_GROUP_BYTES);
       int head = RawChanges.packed(raw, at);
       int keyLength = BlockFormat.keyLength(head);
       int valueLength = RawChanges.valueLength(raw, at);
       int group = KeyLayout.keyGroup(raw, at + RawChanges.HEADER_LENGTH) - first;
+      if (keyLength < KeyLayout.KEY_GROUP_BYTES
+          || valueLength < 0
+          || Integer.compareUnsigned(group, source.keyGroups().size()) >= 0) {
+        throw torn(source, "an impossible change at byte " + at);
+      }
+      checkFits(source, at, (long) RawChanges.HEADER_LENGTH + keyLength + valueLength);
       int size =
           Bytes.varIntLength(sqn - lastSqn[group])
               + Bytes.varIntLength(head)
@@ -108,7 +121,26 @@ final class BlockEncoder {
       lastSqn[group] = sqn;
       at += RawChanges.HEADER_LENGTH + keyLength + valueLength;
     }
+    if (sqn != source.changes()) {
+      throw torn(source, sqn + " changes");
+    }
     Arrays.fill(lastSqn, 0, source.keyGroups().size(), 0);
+  }
+
+  private static void checkFits(Source source, int at, long bytes) {
+    if (at + bytes > source.length()) {
+      throw torn(source, "a change at byte " + at + " that ends beyond " + source.length());
+    }
+  }
+
+  private static TornLogException torn(Source source, String found) {
+    return new TornLogException(
+        "the block of changes ["
+            + source.fromSqn()
+            + ", "
+            + (source.fromSqn() + source.changes())
+            + ") holds "
+            + found);
   }
 
   /** Cuts chunks at key-group borders, places the cursors and sizes the directory. */

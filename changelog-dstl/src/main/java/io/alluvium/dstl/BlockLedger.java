@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The sealed blocks of one changelog: which are stored, up to where without a hole, who waits for
@@ -56,12 +57,15 @@ final class BlockLedger {
   private long sealedBytes;
   private long trimPoint;
   private long lastTicket;
+  private long sealedUpTo;
+  private @Nullable StateBackendException torn;
   private boolean closed;
 
   BlockLedger(long id, KeyGroupRange keyGroups, long startSqn) {
     this.id = id;
     this.keyGroups = keyGroups;
     this.durableUpTo = startSqn;
+    this.sealedUpTo = startSqn;
     this.trimPoint = startSqn;
   }
 
@@ -94,9 +98,53 @@ final class BlockLedger {
     return lastTicket;
   }
 
+  /** Takes over a sealed block; {@link TornLogException} when it is not what comes next. */
   void add(Block block) {
+    if (block.fromSqn != sealedUpTo
+        || block.toSqn <= block.fromSqn
+        || block.bytesBefore != sealedBytes) {
+      throw new TornLogException(
+          "a block of changes ["
+              + block.fromSqn
+              + ", "
+              + block.toSqn
+              + ") follows those up to "
+              + sealedUpTo);
+    }
     blocks.add(block);
+    sealedUpTo = block.toSqn;
     sealedBytes += block.rawLength;
+  }
+
+  /** All that was appended below {@code sqn} is sealed, or {@link TornLogException}. */
+  void checkSealed(long sqn) {
+    if (sqn != sealedUpTo) {
+      throw new TornLogException("changes up to " + sqn + " were to be sealed, not " + sealedUpTo);
+    }
+  }
+
+  /** Why nothing of it can ever be stored again; null while all is well. */
+  @Nullable StateBackendException torn() {
+    return torn;
+  }
+
+  /** Changes got lost or mixed up, which no repetition mends: all that is asked for fails. */
+  void tear(TornLogException found, List<Runnable> after) {
+    if (torn == null) {
+      torn =
+          StateBackendException.of(
+              StateBackendException.Kind.INVALID,
+              "the log of the backend of key groups "
+                  + keyGroups
+                  + " is torn: "
+                  + found.getMessage()
+                  + "; two threads used the backend at the same time, for example a timer that called"
+                  + " checkpoint; older checkpoints are not affected, but this backend can take none"
+                  + " any more: start the job again, and send checkpoints to the task thread through"
+                  + " its queue",
+              found);
+      failWaiters(Long.MIN_VALUE, Long.MAX_VALUE, torn, after);
+    }
   }
 
   void queued(Block block) {

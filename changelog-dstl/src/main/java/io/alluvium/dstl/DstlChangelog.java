@@ -6,6 +6,7 @@ import io.alluvium.spi.BlockRef;
 import io.alluvium.spi.Changelog;
 import io.alluvium.spi.KeyLayout;
 import io.alluvium.spi.Operation;
+import io.alluvium.spi.UseGuard;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.HashSet;
@@ -65,6 +66,9 @@ final class DstlChangelog implements Changelog {
   private long bytesBefore;
   private volatile boolean closed;
 
+  /** What the task hands to the uploader; nothing is handed over after closing. */
+  private final UseGuard handOffs;
+
   /**
    * @param ledger its own, empty
    * @param whenClosed told once
@@ -78,6 +82,7 @@ final class DstlChangelog implements Changelog {
     this.keyGroups = ledger.keyGroups().size();
     this.next = startSqn;
     this.blockStart = startSqn;
+    this.handOffs = new UseGuard("changelog " + ledger.id(), () -> {});
     uploader.open(ledger);
   }
 
@@ -120,7 +125,6 @@ final class DstlChangelog implements Changelog {
 
   private void appendToNextBlock(
       Operation operation, byte[] key, int keyLength, byte[] value, int valueLength) {
-    checkOpen();
     if ((long) keyLength + valueLength > BlockFormat.MAX_CHANGE_BYTES) {
       throw StateBackendException.invalid(
           "a change of "
@@ -129,17 +133,23 @@ final class DstlChangelog implements Changelog {
               + BlockFormat.MAX_CHANGE_BYTES
               + " bytes together");
     }
-    Block full = endBlock();
-    if (full != null) {
-      uploader.seal(full);
+    handOffs.enter();
+    try {
+      Block full = endBlock();
+      if (full != null) {
+        uploader.seal(full);
+      }
+      int length = RawChanges.HEADER_LENGTH + keyLength + valueLength;
+      if (length > limit) {
+        startBlock(length);
+      }
+      POSITION.setOpaque(
+          this, RawChanges.write(array, 0, operation, key, keyLength, value, valueLength));
+      NEXT.setOpaque(this, next + 1);
+    } finally {
+      handOffs.exit();
     }
-    int length = RawChanges.HEADER_LENGTH + keyLength + valueLength;
-    if (length > limit) {
-      startBlock(length);
-    }
-    POSITION.setOpaque(
-        this, RawChanges.write(array, 0, operation, key, keyLength, value, valueLength));
-    NEXT.setOpaque(this, next + 1);
+    // Closing ends this wait, and does not wait for it.
     uploader.awaitRoom(ledger);
   }
 
@@ -166,22 +176,30 @@ final class DstlChangelog implements Changelog {
 
   @Override
   public long seal() {
-    checkOpen();
-    Block block = endBlock();
-    if (block != null) {
-      uploader.seal(block);
+    handOffs.enter();
+    try {
+      Block block = endBlock();
+      if (block != null) {
+        uploader.seal(block);
+      }
+      return next;
+    } finally {
+      handOffs.exit();
     }
-    return next;
   }
 
   @Override
   public CompletableFuture<List<BlockRef>> persist(long from) {
-    checkOpen();
-    if (from > next) {
-      throw StateBackendException.invalid(
-          "changes from " + from + " on were asked for, the next will be " + next);
+    handOffs.enter();
+    try {
+      if (from > next) {
+        throw StateBackendException.invalid(
+            "changes from " + from + " on were asked for, the next will be " + next);
+      }
+      return uploader.persist(ledger, endBlock(), from, next);
+    } finally {
+      handOffs.exit();
     }
-    return uploader.persist(ledger, endBlock(), from, next);
   }
 
   /** The active block, ended; null when it is empty. */
@@ -198,7 +216,7 @@ final class DstlChangelog implements Changelog {
       sealed = active.getAndSet(null);
       if (sealed == null) {
         checkOpen();
-        throw StateBackendException.internal("an active block without a buffer");
+        throw uploader.tear(ledger, new TornLogException("a block that is sealed has no buffer"));
       }
       array = NOTHING;
       limit = 0;
@@ -249,10 +267,12 @@ final class DstlChangelog implements Changelog {
       return;
     }
     closed = true;
+    CompletableFuture<Void> lastHandOff = handOffs.close();
     List<SegmentUpload> unanswered = uploader.close(ledger);
     limit = 0;
     forgetActive();
     whenClosed.accept(this);
+    uploader.execution().await(lastHandOff);
     SegmentUpload.awaitAnswers(unanswered, uploader.execution());
   }
 

@@ -11,6 +11,7 @@ import io.alluvium.spi.Execution;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
@@ -175,6 +176,10 @@ final class Uploader {
         accept(block, after);
       }
       checkOpen(ledger);
+      StateBackendException torn = checkSealed(ledger, to, after);
+      if (torn != null) {
+        return CompletableFuture.failedFuture(torn);
+      }
       if (from < ledger.trimPoint()) {
         throw StateBackendException.invalid(
             "changelog "
@@ -205,9 +210,45 @@ final class Uploader {
       dropRaw(block);
       checkOpen(ledger);
     }
-    ledger.add(block);
+    if (ledger.torn() == null) {
+      try {
+        ledger.add(block);
+      } catch (TornLogException e) {
+        ledger.tear(e, after);
+      }
+    }
+    if (ledger.torn() != null) {
+      // Nothing above what is torn can become durable.
+      dropRaw(block);
+      return;
+    }
     addInFlight(raw(block).capacity(), after);
     enqueue(block, after);
+  }
+
+  /** Under the lock. */
+  private static @Nullable StateBackendException checkSealed(
+      BlockLedger ledger, long to, List<Runnable> after) {
+    if (ledger.torn() == null) {
+      try {
+        ledger.checkSealed(to);
+      } catch (TornLogException e) {
+        ledger.tear(e, after);
+      }
+    }
+    return ledger.torn();
+  }
+
+  /** From now on nothing of a changelog can be stored; says why. */
+  StateBackendException tear(BlockLedger ledger, TornLogException found) {
+    List<Runnable> after = new ArrayList<>();
+    StateBackendException torn;
+    synchronized (lock) {
+      ledger.tear(found, after);
+      torn = Objects.requireNonNull(ledger.torn());
+    }
+    run(after);
+    return torn;
   }
 
   @GuardedBy("lock")
@@ -268,6 +309,9 @@ final class Uploader {
                   raw(block).array(),
                   block.rawLength),
               pool);
+    } catch (TornLogException e) {
+      torn(block, e);
+      return;
     } catch (RuntimeException | Error e) {
       notEncoded(
           block,
@@ -288,6 +332,21 @@ final class Uploader {
     List<Runnable> after = new ArrayList<>();
     synchronized (lock) {
       encodingFailed(block, cause, after);
+      advance(after);
+    }
+    run(after);
+  }
+
+  /** It is not tried again: it would be as torn. */
+  private void torn(Block block, TornLogException found) {
+    List<Runnable> after = new ArrayList<>();
+    synchronized (lock) {
+      if (block.state != Block.State.DROPPED) {
+        groupCommit.remove(block);
+        block.state = Block.State.DROPPED;
+      }
+      block.ledger.tear(found, after);
+      releaseRaw(block, after);
       advance(after);
     }
     run(after);

@@ -104,7 +104,13 @@ final class TracesTest {
 
   /** Runs a step of a job to its end, or to where it is held. */
   private Simulation.End run(Job job, Runnable step) {
-    job.process.spawn("step", step);
+    // Each step is a thread of its own.
+    job.process.spawn(
+        "step",
+        () -> {
+          step.run();
+          job.keyed.handOver();
+        });
     return simulation.run();
   }
 

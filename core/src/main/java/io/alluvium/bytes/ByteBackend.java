@@ -16,9 +16,11 @@ import java.util.concurrent.CompletableFuture;
  * caller's business, except that a value that was merged into follows {@link
  * io.alluvium.spi.ListOperands}.
  *
- * <p>Confined to the task thread, except {@link #confirm}, {@link #abort} and {@link #liveBlobs},
- * which any thread may call. No call waits for storage, except that a write waits while the
- * changelog's bytes in flight are at their bound.
+ * <p>Confined to one thread at a time, except {@link #confirm}, {@link #abort}, {@link #liveBlobs}
+ * and {@link #close}, which any thread may call. That is not checked: an engine may let several
+ * threads take turns under a lock of its own. If two use it at once all the same, the log shows it:
+ * then every later checkpoint fails with {@code INVALID}. No call waits for storage, except that a
+ * write waits while the changelog's bytes in flight are at their bound.
  */
 public interface ByteBackend extends AutoCloseable {
 
@@ -102,7 +104,10 @@ public interface ByteBackend extends AutoCloseable {
 
   RestoreReport restoreReport();
 
-  /** Stops and releases everything, native memory included. Idempotent. */
+  /**
+   * Stops and releases everything, native memory included; waits for the call into the table that
+   * another thread is inside of. Later calls throw {@code CLOSED}. Idempotent.
+   */
   @Override
   void close();
 }

@@ -10,8 +10,8 @@ import java.util.concurrent.CompletableFuture;
  * order. The typed states only encode and decode; the table and the changelog receive the same
  * bytes.
  *
- * <p>Confined to the task thread, except where a method says otherwise. A key starts with its key
- * group (two bytes, big endian).
+ * <p>Confined to the task thread, except where a method says otherwise. User code never runs inside
+ * a call. A key starts with its key group (two bytes, big endian).
  */
 public interface Table extends AutoCloseable {
 
@@ -81,8 +81,9 @@ public interface Table extends AutoCloseable {
   void apply(SortedChanges changes);
 
   /**
-   * Releases everything, native memory included; the local files stay. Idempotent. Cuts that are
-   * running fail with {@code CLOSED}.
+   * Releases everything, native memory included; the local files stay. Idempotent; any thread.
+   * Calls that are inside end first, native memory is never freed under them. Every later call
+   * throws {@code CLOSED}, those of open scans too; cuts that are running fail with it.
    */
   @Override
   void close();

@@ -2,6 +2,7 @@ package io.alluvium.rocksdb;
 
 import io.alluvium.StateBackendException;
 import io.alluvium.spi.TableCut;
+import io.alluvium.spi.UseGuard;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

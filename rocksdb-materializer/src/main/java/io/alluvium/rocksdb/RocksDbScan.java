@@ -1,7 +1,8 @@
 package io.alluvium.rocksdb;
 
-import io.alluvium.StateBackendException;
 import io.alluvium.spi.TableScan;
+import io.alluvium.spi.UseGuard;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.rocksdb.ReadOptions;
@@ -11,15 +12,15 @@ import org.rocksdb.Slice;
 
 /**
  * Walks the entries within {@code [from, to)}, as they were when it was opened. Confined to one
- * thread. Copies each entry into arrays that it keeps, without allocating.
+ * thread, except {@link #close}, which any thread may call: native memory is freed when no call
+ * reads it any more. Copies each entry into arrays that it keeps, without allocating.
  */
 final class RocksDbScan implements TableScan {
 
   private static final int FIRST_CAPACITY = 256;
 
   private final Database database;
-  private final Natives natives;
-  private final Consumer<RocksDbScan> whenClosed;
+  private final UseGuard guard;
   private final RocksIterator iterator;
 
   private byte[] key = new byte[FIRST_CAPACITY];
@@ -28,13 +29,12 @@ final class RocksDbScan implements TableScan {
   private int valueLength;
   private boolean started;
   private boolean ended;
-  private boolean closed;
 
   /**
    * @param natives empty; owned by the scan from here on
    * @param from first key, which need not exist
    * @param to first key beyond; null for none
-   * @param whenClosed called once, after the natives are closed
+   * @param whenClosed called once, after the natives are closed, by whoever was inside last
    */
   RocksDbScan(
       Database database,
@@ -43,8 +43,16 @@ final class RocksDbScan implements TableScan {
       byte @Nullable [] to,
       Consumer<RocksDbScan> whenClosed) {
     this.database = database;
-    this.natives = natives;
-    this.whenClosed = whenClosed;
+    this.guard =
+        new UseGuard(
+            "a scan of the table in '" + database.directory() + "'",
+            () -> {
+              try {
+                natives.close();
+              } finally {
+                whenClosed.accept(this);
+              }
+            });
     try {
       ReadOptions options = natives.add(new ReadOptions());
       if (to != null) {
@@ -60,10 +68,15 @@ final class RocksDbScan implements TableScan {
 
   @Override
   public boolean next() {
-    if (closed) {
-      throw StateBackendException.closed(
-          "a scan of the table in '" + database.directory() + "' is closed");
+    guard.enter();
+    try {
+      return advance();
+    } finally {
+      guard.exit();
     }
+  }
+
+  private boolean advance() {
     if (ended) {
       return false;
     }
@@ -128,10 +141,6 @@ final class RocksDbScan implements TableScan {
 
   @Override
   public void close() {
-    if (!closed) {
-      closed = true;
-      natives.close();
-      whenClosed.accept(this);
-    }
+    CompletableFuture<Void> unused = guard.close();
   }
 }

@@ -7,6 +7,7 @@ import io.alluvium.spi.SortedChanges;
 import io.alluvium.spi.Table;
 import io.alluvium.spi.TableCut;
 import io.alluvium.spi.TableScan;
+import io.alluvium.spi.UseGuard;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Set;
@@ -22,13 +23,12 @@ import org.rocksdb.WriteOptions;
 
 /**
  * A table in RocksDB without a write-ahead log: the changelog is the durability. Confined to the
- * task thread, except {@link #cut} (any thread), {@link #apply} (several threads, disjoint key
- * groups) and {@link #property} (any thread). Owns its database.
+ * task thread, except {@link #cut}, {@link #property} and {@link #close} (any thread) and {@link
+ * #apply} (several threads, disjoint key groups). Owns its database.
  *
- * <p>Freed native memory must never be touched. On the task thread a flag is enough, because {@link
- * #close} runs there, too. Whoever comes from another thread enters {@link UseGuard} first; closing
- * then waits for those who are inside. RocksDB is told to stop its background work before, so that
- * a cut that waits for a flush gives up soon.
+ * <p>Freed native memory must never be touched: every call enters {@link UseGuard}, and an open
+ * scan counts as a call. Closing waits for those who are inside, and tells RocksDB before to stop
+ * its background work, so that a cut that waits for a flush, or a write that is stalled, ends soon.
  */
 final class RocksDbTable implements Table {
 
@@ -82,7 +82,7 @@ final class RocksDbTable implements Table {
 
   @Override
   public boolean get(byte[] key, int keyLength, ByteWriter into) {
-    guard.checkOpen();
+    guard.enter();
     try {
       byte[] target = into.array();
       int size = db.get(data, readOptions, key, 0, keyLength, target, 0, target.length);
@@ -98,46 +98,56 @@ final class RocksDbTable implements Table {
       return true;
     } catch (RocksDBException e) {
       throw failure(e, "read a value");
+    } finally {
+      guard.exit();
     }
   }
 
   @Override
   public void put(byte[] key, int keyLength, byte[] value, int valueLength) {
-    guard.checkOpen();
+    guard.enter();
     try {
       db.put(data, writeOptions, key, 0, keyLength, value, 0, valueLength);
     } catch (RocksDBException e) {
       throw failure(e, "write a value");
+    } finally {
+      guard.exit();
     }
   }
 
   @Override
   public void delete(byte[] key, int keyLength) {
-    guard.checkOpen();
+    guard.enter();
     try {
       db.delete(data, writeOptions, key, 0, keyLength);
     } catch (RocksDBException e) {
       throw failure(e, "delete a value");
+    } finally {
+      guard.exit();
     }
   }
 
   @Override
   public void deleteRange(byte[] prefix, int prefixLength) {
-    guard.checkOpen();
+    guard.enter();
     try {
       prefixRemover.remove(prefix, prefixLength);
     } catch (RocksDBException e) {
       throw failure(e, "delete a range");
+    } finally {
+      guard.exit();
     }
   }
 
   @Override
   public void merge(byte[] key, int keyLength, byte[] operand, int operandLength) {
-    guard.checkOpen();
+    guard.enter();
     try {
       db.merge(data, writeOptions, key, 0, keyLength, operand, 0, operandLength);
     } catch (RocksDBException e) {
       throw failure(e, "append to a value");
+    } finally {
+      guard.exit();
     }
   }
 
@@ -148,12 +158,29 @@ final class RocksDbTable implements Table {
 
   @Override
   public TableScan scanFrom(byte[] prefix, int prefixLength, byte[] from, int fromLength) {
-    guard.checkOpen();
     byte[] first = Arrays.copyOf(from, fromLength);
     byte @Nullable [] to = KeyBounds.successor(prefix, prefixLength);
-    RocksDbScan scan = new RocksDbScan(database, natives.sibling(), first, to, openScans::remove);
+    guard.enter();
+    RocksDbScan scan = null;
+    try {
+      scan = new RocksDbScan(database, natives.sibling(), first, to, this::ended);
+    } finally {
+      if (scan == null) {
+        guard.exit();
+      }
+    }
     openScans.add(scan);
+    if (guard.isClosed()) {
+      // Who closed the table may not have seen it.
+      scan.close();
+    }
     return scan;
+  }
+
+  /** The scan was inside from its beginning on. */
+  private void ended(RocksDbScan scan) {
+    openScans.remove(scan);
+    guard.exit();
   }
 
   /**
@@ -209,18 +236,23 @@ final class RocksDbTable implements Table {
     return database.directory();
   }
 
+  /** A call that closing broke off was closed, whatever RocksDB says. */
   private StateBackendException failure(RocksDBException e, String doing) {
-    return RocksDbFailures.of(e, doing, database.directory());
+    return guard.isClosed()
+        ? guard.closedException()
+        : RocksDbFailures.of(e, doing, database.directory());
   }
 
   @Override
   public void close() {
-    if (!guard.isClosed()) {
-      for (RocksDbScan scan : Set.copyOf(openScans)) {
-        scan.close();
+    if (guard.shut()) {
+      try {
+        openScans.forEach(RocksDbScan::close);
+        db.cancelAllBackgroundWork(false);
+      } finally {
+        guard.exit();
       }
-      db.cancelAllBackgroundWork(false);
     }
-    execution.await(guard.close());
+    execution.await(guard.released());
   }
 }

@@ -10,6 +10,7 @@ import io.alluvium.spi.Table;
 import io.alluvium.spi.TablePart;
 import io.alluvium.spi.TableProvider;
 import io.alluvium.spi.TableScan;
+import io.alluvium.spi.UseGuard;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -20,12 +20,14 @@ import io.alluvium.spi.Changelog;
 import io.alluvium.spi.Execution;
 import io.alluvium.spi.Table;
 import io.alluvium.spi.TableScan;
+import io.alluvium.spi.UseGuard;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.function.LongFunction;
 import java.util.function.LongPredicate;
@@ -34,7 +36,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The state of one subtask over one table and one changelog, as bytes. Confined to the task thread,
- * except {@link #confirm}, {@link #abort} and {@link #liveBlobs}.
+ * except {@link #confirm}, {@link #abort}, {@link #liveBlobs} and {@link #close}.
  */
 final class ByteSubtask implements ByteBackend {
 
@@ -89,7 +91,18 @@ final class ByteSubtask implements ByteBackend {
    */
   private final Parts parts;
   private final Context context;
-  private volatile boolean closed;
+
+  /** Sync parts of checkpoints. Reads and writes are guarded below, where that costs less. */
+  private final UseGuard syncParts = new UseGuard("this keyed backend", () -> {});
+
+  private final CompletableFuture<Void> released = new CompletableFuture<>();
+
+  /** Why it can take no checkpoint any more. */
+  private volatile @Nullable StateBackendException torn;
+
+  /** Who closes it; set once. */
+  private final AtomicReference<@Nullable Thread> closer = new AtomicReference<>();
+
   private volatile @Nullable LiveRegistration live;
 
   ByteSubtask(Parts parts, Context context) {
@@ -188,13 +201,30 @@ final class ByteSubtask implements ByteBackend {
 
   private CompletableFuture<CheckpointHandle> checkpoint(
       long checkpointId, Formats formats, LongFunction<Triggered> trigger) {
-    checkOpen();
-    parts.pending.checkId(checkpointId);
-    return context.execution.first(() -> synchronously(checkpointId, formats, trigger));
+    return inside(
+        () -> {
+          parts.pending.checkId(checkpointId);
+          return context.execution.first(() -> synchronously(checkpointId, formats, trigger));
+        });
+  }
+
+  /** Closing waits for it. */
+  private <T> T inside(Supplier<T> syncPart) {
+    if (!syncParts.tryEnter()) {
+      throw closed();
+    }
+    try {
+      return syncPart.get();
+    } finally {
+      syncParts.exit();
+    }
   }
 
   private CompletableFuture<CheckpointHandle> synchronously(
       long checkpointId, Formats formats, LongFunction<Triggered> trigger) {
+    if (torn != null) {
+      return CompletableFuture.failedFuture(torn);
+    }
     long start = context.metrics.nanoTime();
     parts.table.advance();
     long end = parts.changelog.nextSqn();
@@ -205,7 +235,13 @@ final class ByteSubtask implements ByteBackend {
     if (context.replaysTooLong.test(tailBytes)) {
       parts.materializer.runSoon();
     }
-    CompletableFuture<List<BlockRef>> tail = parts.changelog.persist(position);
+    CompletableFuture<List<BlockRef>> tail = persist(checkpointId, position);
+    long last = parts.changelog.nextSqn();
+    if (last != end) {
+      abort(checkpointId);
+      torn = tornSyncPart(end, last);
+      return CompletableFuture.failedFuture(torn);
+    }
     CompletableFuture<CheckpointHandle> done =
         tail.thenCombine(
                 triggered.base(),
@@ -213,6 +249,30 @@ final class ByteSubtask implements ByteBackend {
             .whenComplete((handle, failure) -> settle(checkpointId, start, handle, failure));
     context.metrics.synced(start);
     return done;
+  }
+
+  /** Not one moment, and the log may be torn, too; the next checkpoint would only look sound. */
+  private StateBackendException tornSyncPart(long end, long last) {
+    return StateBackendException.invalid(
+        "checkpoints of the backend of key groups "
+            + context.keyGroups
+            + " are impossible from now on, because changes up to "
+            + last
+            + " were written while one was taken at "
+            + end
+            + ": two threads used the backend at the same time, for example a timer that called"
+            + " checkpoint; older checkpoints are not affected: start the job again, and send"
+            + " checkpoints to the task thread through its queue");
+  }
+
+  /** What is refused here, because it is closed meanwhile, is pending no longer. */
+  private CompletableFuture<List<BlockRef>> persist(long checkpointId, long position) {
+    try {
+      return parts.changelog.persist(position);
+    } catch (StateBackendException e) {
+      abort(checkpointId);
+      throw e;
+    }
   }
 
   /** Binds a base, or begins to make one. */
@@ -237,13 +297,15 @@ final class ByteSubtask implements ByteBackend {
 
   @Override
   public CompletableFuture<CheckpointHandle> copy(long checkpointId, BlobStore into) {
-    checkOpen();
-    parts.table.advance();
-    long end = parts.changelog.nextSqn();
-    return parts
-        .materializer
-        .copy(end, into)
-        .thenApply(base -> handle(checkpointId, end, base, List.of(), Formats.NONE));
+    return inside(
+        () -> {
+          parts.table.advance();
+          long end = parts.changelog.nextSqn();
+          return parts
+              .materializer
+              .copy(end, into)
+              .thenApply(base -> handle(checkpointId, end, base, List.of(), Formats.NONE));
+        });
   }
 
   private CheckpointHandle handle(
@@ -306,7 +368,7 @@ final class ByteSubtask implements ByteBackend {
    */
   private void forgetIfGone() {
     LiveRegistration registration = live;
-    if (closed && registration != null && parts.pending.isEmpty()) {
+    if (isClosed() && registration != null && parts.pending.isEmpty()) {
       registration.close();
     }
   }
@@ -339,27 +401,44 @@ final class ByteSubtask implements ByteBackend {
   }
 
   boolean isClosed() {
-    return closed;
+    return closer.get() != null;
   }
 
-  private void checkOpen() {
-    if (closed) {
-      throw StateBackendException.closed(
-          "this keyed backend is closed and cannot be used any more");
+  void checkOpen() {
+    if (isClosed()) {
+      throw closed();
     }
+  }
+
+  private static StateBackendException closed() {
+    return StateBackendException.closed("this keyed backend is closed and cannot be used any more");
   }
 
   @Override
   public void close() {
-    if (closed) {
+    Thread current = Thread.currentThread();
+    if (!closer.compareAndSet(null, current)) {
+      // What closes next stands below this; but who is told of the close meanwhile may close, too.
+      if (closer.get() != current) {
+        context.execution.await(released);
+      }
       return;
     }
-    closed = true;
+    try {
+      release();
+    } finally {
+      released.complete(null);
+    }
+  }
+
+  private void release() {
     Closing closing = new Closing();
-    closing.run(parts.materializer::close);
+    CompletableFuture<Void> lastSyncPart = syncParts.close();
     closing.run(parts.writes::close);
+    closing.run(parts.materializer::close);
     closing.run(parts.changelog::close);
     closing.run(parts.table::close);
+    closing.run(() -> context.execution.await(lastSyncPart));
     closing.run(context.onClose);
     closing.run(this::forgetIfGone);
     closing.rethrow();

@@ -12,9 +12,11 @@ import io.alluvium.StateBackendException;
 import io.alluvium.bytes.ByteBackend;
 import io.alluvium.config.Configuration;
 import io.alluvium.serializer.Serializer;
+import io.alluvium.spi.UseGuard;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Supplier;
 
 /**
  * One process: what its backends share, and the backends. Thread-safe; restores of several subtasks
@@ -26,7 +28,9 @@ public final class ProcessBackend implements StateBackend {
   private final ProcessParts parts;
   private final SubtaskFactory subtasks;
   private final List<SubtaskFactory.Opened<?>> open = new CopyOnWriteArrayList<>();
-  private volatile boolean closed;
+
+  /** Restores that are under way use what the process shares. */
+  private final UseGuard restores = new UseGuard("this state backend", () -> {});
 
   private ProcessBackend(Configuration configuration, ProcessParts parts) {
     this.configuration = configuration;
@@ -66,10 +70,9 @@ public final class ProcessBackend implements StateBackend {
       KeyGroupRange keyGroups,
       List<CheckpointHandle> restoreFrom,
       RestoreMode mode) {
-    checkOpen();
-    return added(
-        subtasks.keyed(
-            new SubtaskFactory.Request(maxParallelism, keyGroups, restoreFrom, mode), key));
+    SubtaskFactory.Request request =
+        new SubtaskFactory.Request(maxParallelism, keyGroups, restoreFrom, mode);
+    return opened(() -> subtasks.keyed(request, key));
   }
 
   @Override
@@ -78,37 +81,51 @@ public final class ProcessBackend implements StateBackend {
       KeyGroupRange keyGroups,
       List<CheckpointHandle> restoreFrom,
       RestoreMode mode) {
-    checkOpen();
-    return added(
-        subtasks.bytes(new SubtaskFactory.Request(maxParallelism, keyGroups, restoreFrom, mode)));
+    SubtaskFactory.Request request =
+        new SubtaskFactory.Request(maxParallelism, keyGroups, restoreFrom, mode);
+    return opened(() -> subtasks.bytes(request));
   }
 
-  private <T> T added(SubtaskFactory.Opened<T> subtask) {
-    open.removeIf(other -> other.bytes().isClosed());
-    open.add(subtask);
-    if (closed) {
-      // Restoring took longer than the process lived.
-      subtask.close().run();
-      checkOpen();
+  private <T> T opened(Supplier<SubtaskFactory.Opened<T>> opening) {
+    if (!restores.tryEnter()) {
+      throw closed();
     }
-    return subtask.facade();
+    try {
+      SubtaskFactory.Opened<T> subtask = opening.get();
+      open.removeIf(other -> other.bytes().isClosed());
+      open.add(subtask);
+      if (restores.isClosed()) {
+        // Restoring took longer than the process lived.
+        subtask.bytes().close();
+        throw closed();
+      }
+      return subtask.facade();
+    } finally {
+      restores.exit();
+    }
   }
 
   private void checkOpen() {
-    if (closed) {
-      throw StateBackendException.closed(
-          "this state backend is closed; open another one to go on with the job");
+    if (restores.isClosed()) {
+      throw closed();
     }
+  }
+
+  private static StateBackendException closed() {
+    return StateBackendException.closed(
+        "this state backend is closed; open another one to go on with the job");
   }
 
   @Override
   public void close() {
-    if (closed) {
+    if (!restores.shut()) {
       return;
     }
-    closed = true;
     Closing closing = new Closing();
-    open.forEach(subtask -> closing.run(subtask.close()));
+    closing.run(subtasks::cancelRestores);
+    restores.exit();
+    open.forEach(subtask -> closing.run(subtask.bytes()::close));
+    closing.run(() -> parts.execution().await(restores.released()));
     closing.run(parts::close);
     closing.rethrow();
   }

@@ -1,7 +1,9 @@
 package io.alluvium.internal.backend;
 
+import io.alluvium.CheckpointHandle;
 import io.alluvium.CheckpointInspector;
 import io.alluvium.Components;
+import io.alluvium.KeyGroupRange;
 import io.alluvium.StateBackendException;
 import io.alluvium.config.Configuration;
 import io.alluvium.config.CoreOptions;
@@ -206,6 +208,13 @@ final class ProcessParts implements AutoCloseable {
   /** Keeps what is live from being collected; a host asks for it by itself. */
   LiveRegistration registerLive(Supplier<Set<BlobName>> live) {
     return catalog.map(chain -> chain.registerLive(live)).orElse(() -> {});
+  }
+
+  /**
+   * A backend was made; whoever keeps the checkpoints instead of a catalog knows that by itself.
+   */
+  void made(KeyGroupRange keyGroups, List<CheckpointHandle> restoreFrom) {
+    catalog.ifPresent(chain -> chain.made(keyGroups, restoreFrom));
   }
 
   /** The name under which local copies outlive the process. */

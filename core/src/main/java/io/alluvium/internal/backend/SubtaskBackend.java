@@ -4,7 +4,6 @@ import io.alluvium.CheckpointHandle;
 import io.alluvium.KeyGroupRange;
 import io.alluvium.KeyedBackend;
 import io.alluvium.RestoreReport;
-import io.alluvium.StateBackendException;
 import io.alluvium.StateRegistration;
 import io.alluvium.internal.state.StateRegistry;
 import io.alluvium.serializer.Serializer;
@@ -17,20 +16,23 @@ import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 
 /**
- * The keyed state of one subtask: typed states over its bytes. Confined to the task thread, except
- * {@link #confirm} and {@link #abort}.
+ * The keyed state of one subtask: typed states over its bytes. Confined to the task thread, which
+ * is checked, except {@link #confirm}, {@link #abort} and {@link #states}. The process closes the
+ * bytes below on any thread.
  */
 final class SubtaskBackend<K> implements KeyedBackend<K> {
 
   private final ByteSubtask bytes;
   private final KeyContext<K> keys;
   private final StateRegistry<K> states;
+  private final TaskThread task;
 
   /** Owns all of them. */
   SubtaskBackend(ByteSubtask bytes, KeyContext<K> keys, StateRegistry<K> states) {
     this.bytes = bytes;
     this.keys = keys;
     this.states = states;
+    this.task = new TaskThread(keys.keyGroups());
   }
 
   @Override
@@ -45,6 +47,7 @@ final class SubtaskBackend<K> implements KeyedBackend<K> {
 
   @Override
   public void setCurrentKey(K key) {
+    task.own("setCurrentKey");
     bytes.advance();
     keys.setCurrentKey(key);
   }
@@ -56,43 +59,44 @@ final class SubtaskBackend<K> implements KeyedBackend<K> {
 
   @Override
   public int keyGroupOf(K key) {
+    task.check("keyGroupOf");
     return keys.keyGroupOf(key);
   }
 
   @Override
   public <S extends State> S state(StateDescriptor<S> descriptor) {
-    checkOpen();
+    check("state");
     return states.state(descriptor);
   }
 
   @Override
   public <N, S extends State> Namespaced<N, S> state(
       StateDescriptor<S> descriptor, Serializer<N> namespace) {
-    checkOpen();
+    check("state");
     return states.state(descriptor, namespace);
   }
 
   @Override
   public <N> TimerQueue<K, N> timers(String name, Serializer<N> namespace) {
-    checkOpen();
+    check("timers");
     return states.timers(name, namespace);
   }
 
   @Override
   public Stream<K> keys(State state) {
-    checkOpen();
+    own("keys");
     return states.keys(state);
   }
 
   @Override
   public <N> Stream<K> keys(Namespaced<N, ?> state, N namespace) {
-    checkOpen();
+    own("keys");
     return states.keys(state, namespace);
   }
 
   @Override
   public CompletableFuture<CheckpointHandle> checkpoint(long checkpointId) {
-    checkOpen();
+    own("checkpoint");
     return bytes.checkpoint(
         checkpointId,
         new ByteSubtask.Formats(keys.serializer().snapshot(), states.registrations()));
@@ -110,6 +114,7 @@ final class SubtaskBackend<K> implements KeyedBackend<K> {
 
   @Override
   public void idle() {
+    own("idle");
     bytes.idle();
   }
 
@@ -123,19 +128,27 @@ final class SubtaskBackend<K> implements KeyedBackend<K> {
     return states.registrations();
   }
 
-  private void checkOpen() {
-    if (bytes.isClosed()) {
-      throw StateBackendException.closed(
-          "this keyed backend is closed and cannot be used any more");
-    }
+  /** Closed first: who is told that wants to know nothing else. */
+  private void own(String call) {
+    bytes.checkOpen();
+    task.own(call);
+  }
+
+  private void check(String call) {
+    bytes.checkOpen();
+    task.check(call);
+  }
+
+  @Override
+  public void handOver() {
+    task.handOver();
   }
 
   @Override
   public void close() {
-    Closing closing = new Closing();
-    // Iterators in the user's hands first: they stand on the table.
-    closing.run(states::close);
-    closing.run(bytes::close);
-    closing.rethrow();
+    if (!bytes.isClosed()) {
+      task.check("close");
+    }
+    bytes.close();
   }
 }

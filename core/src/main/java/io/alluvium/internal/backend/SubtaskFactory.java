@@ -74,17 +74,17 @@ final class SubtaskFactory {
           SubtaskBackend<K> typed =
               new SubtaskBackend<>(
                   bytes, keys, new StateRegistry<>(writes, keys, restored.states()));
-          return new Opened<>(bytes, typed, typed::close);
+          return new Opened<>(bytes, typed);
         });
   }
 
   /** Makes a backend that is used as it is; blocks while it is restored. */
   Opened<ByteSubtask> bytes(Request request) {
-    return open(request, (bytes, writes, restored) -> new Opened<>(bytes, bytes, bytes::close));
+    return open(request, (bytes, writes, restored) -> new Opened<>(bytes, bytes));
   }
 
-  /** A backend and what callers see of it; closing that closes both. */
-  record Opened<T>(ByteSubtask bytes, T facade, Runnable close) {}
+  /** A backend and what callers see of it; closing the bytes closes both. */
+  record Opened<T>(ByteSubtask bytes, T facade) {}
 
   private interface Facade<T> {
     Opened<T> over(ByteSubtask bytes, WritePath writes, RestorePlan restored);
@@ -119,6 +119,7 @@ final class SubtaskFactory {
           assemble(request, restored, writes, new Own(changelog, share, directory, cache));
       Opened<T> seen = facade.over(subtask, writes, restored.plan());
       subtask.start(process::registerLive);
+      process.made(request.keyGroups(), request.restoreFrom());
       done = true;
       return seen;
     } finally {
@@ -168,6 +169,13 @@ final class SubtaskFactory {
     }
     process.ownedJob().ifPresent(job -> process.directories().forgetRecovery(job, keyGroups));
     return Optional.empty();
+  }
+
+  /** Restores that are under way fail soon with {@code CLOSED}. */
+  synchronized void cancelRestores() {
+    if (restorer != null) {
+      restorer.close();
+    }
   }
 
   /** One for all subtasks, which share its bound on memory. */

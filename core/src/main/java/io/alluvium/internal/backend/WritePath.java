@@ -12,7 +12,7 @@ import java.lang.invoke.VarHandle;
 /**
  * The one way into the state of a backend: every update is written twice, into the table and into
  * the changelog, the same bytes, serialized once. Confined to the task thread, except {@link
- * #appliedUpTo()}.
+ * #appliedUpTo()} and {@link #close}.
  */
 public final class WritePath {
 
@@ -38,7 +38,8 @@ public final class WritePath {
   @SuppressWarnings("unused") // read and written through APPLIED
   private long applied;
 
-  private boolean closed;
+  /** Set by whoever closes; a plain load where it is read. */
+  private volatile boolean closed;
 
   public WritePath(Table table, Changelog changelog) {
     this.table = table;
@@ -163,7 +164,7 @@ public final class WritePath {
     }
   }
 
-  /** From now on every use throws {@code CLOSED}. */
+  /** Every use that begins from now on throws {@code CLOSED}; any thread. */
   public void close() {
     closed = true;
   }

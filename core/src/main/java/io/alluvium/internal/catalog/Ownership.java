@@ -3,6 +3,7 @@ package io.alluvium.internal.catalog;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.alluvium.Checkpoint;
 import io.alluvium.CheckpointHandle;
+import io.alluvium.KeyGroupRange;
 import io.alluvium.RestoreMode;
 import io.alluvium.StateBackendException;
 import io.alluvium.spi.BlobName;
@@ -93,6 +94,10 @@ final class Ownership {
   /** The first commit retires everything below the takeover. */
   @GuardedBy("lock")
   private boolean startsOver;
+
+  /** Key groups of backends that were made without what the newest checkpoint holds for them. */
+  @GuardedBy("lock")
+  private final Set<KeyGroupRange> forgotten = new HashSet<>();
 
   /** By slot; this owner's own and those found below, without those that are subsumed. */
   @GuardedBy("lock")
@@ -255,6 +260,50 @@ final class Ownership {
   }
 
   /**
+   * A backend of this process was made. One that was made empty, although there is state for its
+   * key groups, is no mistake yet: it may never be committed, or be made again.
+   *
+   * @param restoreFrom what it was restored from
+   */
+  void made(KeyGroupRange keyGroups, List<CheckpointHandle> restoreFrom) {
+    synchronized (lock) {
+      if (!restoreFrom.isEmpty()) {
+        forgotten.remove(keyGroups);
+      } else if (latest != null && latest.handles().stream().anyMatch(h -> holds(h, keyGroups))) {
+        forgotten.add(keyGroups);
+      }
+    }
+  }
+
+  private static boolean holds(CheckpointHandle handle, KeyGroupRange keyGroups) {
+    return !handle.keyGroups().intersect(keyGroups).isEmpty()
+        && (handle.end() > 0 || !handle.parts().isEmpty());
+  }
+
+  /** A commit retires the checkpoint before it: what that holds must live on in this one. */
+  @GuardedBy("lock")
+  private void checkNothingForgotten(
+      Owner current, long checkpointId, List<CheckpointHandle> handles) {
+    for (CheckpointHandle handle : handles) {
+      if (latest != null && forgotten.contains(handle.keyGroups())) {
+        throw StateBackendException.invalid(
+            "checkpoint "
+                + latest.id()
+                + " of job '"
+                + current.job()
+                + "' holds state, but the backend of key groups "
+                + handle.keyGroups()
+                + " was made without its handles, so that checkpoint "
+                + checkpointId
+                + " would lose that state; pass the handles of checkpoint "
+                + latest.id()
+                + " when the backend is made, or call startOver instead of takeOver to begin without"
+                + " it");
+      }
+    }
+  }
+
+  /**
    * Begins to commit a checkpoint, or goes on with one whose outcome is unknown. {@link #stored},
    * {@link #unknown}, {@link #withdrawn} or {@link #fenced} ends it.
    *
@@ -281,6 +330,7 @@ final class Ownership {
                   + lastCheckpointId
                   + ", the greatest in its chain");
         }
+        checkNothingForgotten(current, checkpointId, handles);
         if (isUnchanged(handles, metadata)) {
           lastCheckpointId = checkpointId;
           return Optional.empty();

@@ -3,6 +3,7 @@ package io.alluvium.internal.catalog;
 import io.alluvium.Checkpoint;
 import io.alluvium.CheckpointCatalog;
 import io.alluvium.CheckpointHandle;
+import io.alluvium.KeyGroupRange;
 import io.alluvium.RestoreMode;
 import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
@@ -107,6 +108,17 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
    */
   public LiveRegistration registerLive(Supplier<Set<BlobName>> live) {
     return ledger.register(live);
+  }
+
+  /**
+   * Notes that this process made the backend of some key groups. A later commit of it is {@code
+   * INVALID} when it was made empty although the newest checkpoint holds state for it. Handles that
+   * were made in other processes are not judged: nothing in them tells a job that began anew.
+   *
+   * @param restoreFrom the handles that it was restored from; none for an empty backend
+   */
+  public void made(KeyGroupRange keyGroups, List<CheckpointHandle> restoreFrom) {
+    ownership.made(keyGroups, restoreFrom);
   }
 
   @Override

@@ -13,11 +13,16 @@ final class HeapScan implements TableScan {
   /** A pinned cell; sorted only when the scan gets there. */
   private record Pinned(Cell cell, Supplier<CellCursor> cursor) {}
 
+  private final HeapTable table;
   private final List<Pinned> pinned = new ArrayList<>();
   private final ByteWriter value = new ByteWriter(0);
   private int nextCell;
   private @Nullable CellCursor cursor;
   private boolean closed;
+
+  HeapScan(HeapTable table) {
+    this.table = table;
+  }
 
   /** Adds the rows of a cell that start with a part of a row. */
   void addRows(Cell cell, byte[] rowPrefix) {
@@ -38,6 +43,7 @@ final class HeapScan implements TableScan {
 
   @Override
   public boolean next() {
+    table.checkOpen();
     while (!closed) {
       if (cursor != null && cursor.next()) {
         value.clear();

@@ -29,7 +29,10 @@ final class HeapTable implements Table {
    */
   private final KeyGroupRange keyGroups;
   private final Execution execution;
-  private final KeyGroupCells[] groups;
+
+  /** All null once closed, so that who comes too late finds nothing instead of an empty table. */
+  private final @Nullable KeyGroupCells[] groups;
+
   private final Cell.Place place = new Cell.Place();
   private final Object cutLock = new Object();
   private volatile @Nullable HeapCut cut;
@@ -38,7 +41,7 @@ final class HeapTable implements Table {
   HeapTable(KeyGroupRange keyGroups, Execution execution) {
     this.keyGroups = keyGroups;
     this.execution = execution;
-    this.groups = new KeyGroupCells[keyGroups.size()];
+    this.groups = new @Nullable KeyGroupCells[keyGroups.size()];
     for (int i = 0; i < groups.length; i++) {
       groups[i] = new KeyGroupCells(keyGroups.from() + i);
     }
@@ -46,7 +49,6 @@ final class HeapTable implements Table {
 
   @Override
   public boolean get(byte[] key, int keyLength, ByteWriter into) {
-    checkOpen();
     KeyGroupCells group = group(key, 0);
     int rowLength = KeyLayout.rowLength(key, 0, keyLength);
     if (rowLength > keyLength) {
@@ -58,14 +60,12 @@ final class HeapTable implements Table {
 
   @Override
   public void put(byte[] key, int keyLength, byte[] value, int valueLength) {
-    checkOpen();
     int stateId = locate(place, key, 0, keyLength);
     group(key, 0).findOrAdd(stateId).put(place, value, 0, valueLength);
   }
 
   @Override
   public void delete(byte[] key, int keyLength) {
-    checkOpen();
     Cell cell = group(key, 0).find(locate(place, key, 0, keyLength));
     if (cell != null) {
       cell.delete(place);
@@ -74,7 +74,6 @@ final class HeapTable implements Table {
 
   @Override
   public void merge(byte[] key, int keyLength, byte[] operand, int operandLength) {
-    checkOpen();
     int stateId = locate(place, key, 0, keyLength);
     group(key, 0).findOrAdd(stateId).merge(place, operand, 0, operandLength);
   }
@@ -85,7 +84,16 @@ final class HeapTable implements Table {
       throw StateBackendException.internal(
           "a key of key group " + keyGroup + " came to a table of key groups " + keyGroups);
     }
-    return groups[keyGroup - keyGroups.from()];
+    return cells(keyGroup);
+  }
+
+  /** Throws {@code CLOSED} once closed. */
+  private KeyGroupCells cells(int keyGroup) {
+    KeyGroupCells group = groups[keyGroup - keyGroups.from()];
+    if (group == null) {
+      throw closedFailure();
+    }
+    return group;
   }
 
   /** Takes a whole key apart and gives its state id. */
@@ -142,7 +150,7 @@ final class HeapTable implements Table {
   @Override
   public TableScan scan(byte[] prefix, int prefixLength) {
     checkOpen();
-    HeapScan scan = new HeapScan();
+    HeapScan scan = new HeapScan(this);
     Cell.Place at = new Cell.Place();
     forEachCell(
         at,
@@ -185,7 +193,7 @@ final class HeapTable implements Table {
       namesState |= prefix[i] >= 0;
     }
     for (int keyGroup = from; keyGroup < to; keyGroup++) {
-      KeyGroupCells group = groups[keyGroup - keyGroups.from()];
+      KeyGroupCells group = cells(keyGroup);
       if (namesState) {
         at.array = prefix;
         Cell cell = group.find(locateState(at, 0));
@@ -261,12 +269,7 @@ final class HeapTable implements Table {
             StateBackendException.internal("this table is being cut already"));
       }
       HeapCut started =
-          new HeapCut(
-              directory,
-              execution,
-              keyGroups.from(),
-              keyGroups.to(),
-              keyGroup -> groups[keyGroup - keyGroups.from()]);
+          new HeapCut(directory, execution, keyGroups.from(), keyGroups.to(), this::cells);
       cut = started;
       return started.done();
     }
@@ -289,8 +292,8 @@ final class HeapTable implements Table {
   public TableCut cutNow(Path directory) {
     checkOpen();
     try (CellFileWriter writer = new CellFileWriter(directory)) {
-      for (KeyGroupCells group : groups) {
-        for (Cell cell : group.inOrder()) {
+      for (int keyGroup = keyGroups.from(); keyGroup < keyGroups.to(); keyGroup++) {
+        for (Cell cell : cells(keyGroup).inOrder()) {
           @Nullable Object[] contents = cell.pinAll();
           try {
             writer.write(cell, contents);
@@ -306,7 +309,7 @@ final class HeapTable implements Table {
     }
   }
 
-  private void checkOpen() {
+  void checkOpen() {
     if (closed) {
       throw closedFailure();
     }
@@ -327,6 +330,6 @@ final class HeapTable implements Table {
     if (running != null) {
       running.fail(closedFailure());
     }
-    Arrays.fill(groups, new KeyGroupCells(0));
+    Arrays.fill(groups, null);
   }
 }

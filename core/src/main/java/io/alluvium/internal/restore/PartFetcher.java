@@ -80,7 +80,7 @@ final class PartFetcher {
     return bytes.get();
   }
 
-  /** What has not started fails soon; nothing new is written. */
+  /** What has not started fails soon; nothing new is written. Any thread. */
   void cancel() {
     cancelled = true;
   }
@@ -301,7 +301,7 @@ final class PartFetcher {
 
   private void checkGoesOn() {
     if (cancelled) {
-      throw StateBackendException.of(Kind.CLOSED, "the restore was given up");
+      throw StateBackendException.of(Kind.CLOSED, "the restore was cancelled");
     }
   }
 

@@ -80,6 +80,11 @@ final class Replayer {
     }
   }
 
+  /** No further change is applied; the replay fails soon with {@code CLOSED}. Any thread. */
+  void cancel() {
+    cancelled = true;
+  }
+
   /** Begins to fetch blocks, so that the first ones are there when the table is. */
   void prefetch() {
     fetcher.fill();
@@ -96,6 +101,7 @@ final class Replayer {
     @Nullable Running running = null;
     try {
       for (List<FetchedBlock> batch = gather(); !batch.isEmpty(); batch = gather()) {
+        checkGoesOn();
         long size = 0;
         for (FetchedBlock block : batch) {
           size += block.block().sizeBytes();
@@ -106,8 +112,9 @@ final class Replayer {
         bytes += size;
       }
       finish(running);
+      checkGoesOn();
     } catch (RuntimeException | Error e) {
-      cancelled = true;
+      cancel();
       if (running != null) {
         Reads.settle(execution, running.done());
       }
@@ -117,10 +124,16 @@ final class Replayer {
     return new Replayed(blocks, changes.get(), bytes, time);
   }
 
+  private void checkGoesOn() {
+    if (cancelled) {
+      throw StateBackendException.closed("the restore was cancelled");
+    }
+  }
+
   private List<FetchedBlock> gather() {
     List<FetchedBlock> batch = new ArrayList<>();
     long size = 0;
-    while (size < batchBytes.getAsLong()) {
+    while (size < batchBytes.getAsLong() && !cancelled) {
       FetchedBlock block = fetcher.next();
       if (block == null) {
         break;
@@ -164,9 +177,7 @@ final class Replayer {
   }
 
   private long apply(Share share, List<FetchedBlock> batch, Table table) {
-    if (cancelled) {
-      throw StateBackendException.closed("the restore was given up");
-    }
+    checkGoesOn();
     SortedChanges changes = share.coalescer().coalesce(batch, share.keyGroups(), plan::position);
     if (changes.entries() > 0 || !changes.rangeDeletes().isEmpty()) {
       table.apply(changes);

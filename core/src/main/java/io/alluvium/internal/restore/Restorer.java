@@ -25,8 +25,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -76,7 +77,11 @@ public final class Restorer {
   private final Function<String, Tables> foreign;
   private final Components components;
   private final Settings settings;
-  private final AtomicInteger running = new AtomicInteger();
+
+  /** How to cancel each restore that is under way. */
+  private final Set<Runnable> running = ConcurrentHashMap.newKeySet();
+
+  private volatile boolean closed;
 
   /**
    * Makes a restorer of one kind of table.
@@ -109,14 +114,29 @@ public final class Restorer {
     RestorePlan plan = RestorePlan.of(handles, keyGroups, maxParallelism);
     PartFetcher fetcher =
         new PartFetcher(components.store(), components.execution(), cache, settings.rangeBytes());
+    Replayer replayer =
+        new Replayer(
+            plan,
+            components.log(),
+            components.execution(),
+            settings.replayTasks(),
+            this::memoryShareBytes);
+    Runnable cancel =
+        () -> {
+          fetcher.cancel();
+          replayer.cancel();
+        };
     boolean done = false;
-    running.incrementAndGet();
+    running.add(cancel);
     try {
-      Restored restored = restore(plan, fetcher, directory);
+      if (closed) {
+        cancel.run();
+      }
+      Restored restored = restore(plan, fetcher, replayer, directory);
       done = true;
       return restored;
     } finally {
-      running.decrementAndGet();
+      running.remove(cancel);
       if (!done) {
         deleteQuietly(directory.resolve(PARTS));
         deleteQuietly(directory.resolve(TABLE));
@@ -126,19 +146,23 @@ public final class Restorer {
 
   /** The subtasks of a process restore at the same time; each adapts as others come and go. */
   private long memoryShareBytes() {
-    return settings.memoryBytes() / Math.max(1, running.get());
+    return settings.memoryBytes() / Math.max(1, running.size());
   }
 
-  private Restored restore(RestorePlan plan, PartFetcher fetcher, Path directory) {
+  /** Restores that are under way fail soon with {@code CLOSED}, as later ones do; any thread. */
+  public void close() {
+    closed = true;
+    running.forEach(Runnable::run);
+  }
+
+  private Restored restore(
+      RestorePlan plan, PartFetcher fetcher, Replayer replayer, Path directory) {
     Execution execution = components.execution();
     long start = execution.nanoTime();
     Map<Path, Source> sources = new LinkedHashMap<>();
     for (Source source : plan.sources()) {
       sources.put(directory.resolve(PARTS).resolve(String.valueOf(sources.size())), source);
     }
-    Replayer replayer =
-        new Replayer(
-            plan, components.log(), execution, settings.replayTasks(), this::memoryShareBytes);
     CompletableFuture<Void> files = fetcher.fetch(sources);
     try {
       // Behind the files in the queue of the same threads: what is needed first comes first.

@@ -4,7 +4,6 @@ import io.alluvium.spi.TableScan;
 import java.lang.ref.Reference;
 import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
-import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -12,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Scans that iterators in the user's hands keep open. A user may drop an iterator half-way; its
  * scan (which pins native memory under RocksDB) is closed when a later one is opened after the
- * garbage collector noticed, at the latest with the backend. Confined to the task thread.
+ * garbage collector noticed, at the latest with the table. Confined to the task thread.
  */
 final class OpenScans {
 
@@ -52,9 +51,5 @@ final class OpenScans {
 
   int size() {
     return leases.size();
-  }
-
-  void close() {
-    new ArrayList<>(leases).forEach(Lease::close);
   }
 }

@@ -1,6 +1,5 @@
 package io.alluvium.internal.state;
 
-import io.alluvium.StateBackendException;
 import io.alluvium.internal.backend.KeyContext;
 import io.alluvium.internal.backend.WritePath;
 import io.alluvium.serializer.ByteReader;
@@ -25,7 +24,6 @@ final class StateAccess<K> {
   final ByteReader reader = new ByteReader();
   private ByteWriter value = new ByteWriter();
   private ByteWriter scratch = new ByteWriter();
-  private boolean closed;
 
   StateAccess(WritePath writePath, KeyContext<K> keyContext) {
     this.writePath = writePath;
@@ -55,14 +53,6 @@ final class StateAccess<K> {
   }
 
   void checkOpen() {
-    if (closed) {
-      throw StateBackendException.closed(
-          "this backend is closed; its states cannot be used any more");
-    }
-  }
-
-  void close() {
-    closed = true;
-    scans.close();
+    writePath.checkOpen();
   }
 }

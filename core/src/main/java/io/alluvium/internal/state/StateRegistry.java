@@ -18,22 +18,24 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Optional;
-import java.util.TreeMap;
+import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The states of one backend by name: those registered and those that a restore brought and nobody
- * asked for yet. Confined to the task thread.
+ * asked for yet. Confined to the task thread, except {@link #registrations}.
  *
  * <p>A state's id is a hash of its name, so that the tables of different parents can be merged by
  * file; names that collide are refused.
  */
-public final class StateRegistry<K> implements AutoCloseable {
+public final class StateRegistry<K> {
 
   private final StateAccess<K> access;
-  private final Map<String, StateRegistration> registrations = new TreeMap<>();
+  private final NavigableMap<String, StateRegistration> registrations =
+      new ConcurrentSkipListMap<>();
   private final Map<Integer, String> namesById = new HashMap<>();
   private final Map<String, Object> views = new HashMap<>();
   private @Nullable String failure;
@@ -302,11 +304,5 @@ public final class StateRegistry<K> implements AutoCloseable {
     if (failure != null) {
       throw StateBackendException.incompatible(failure);
     }
-  }
-
-  /** Closes the scans that iterators hold open; from now on every use throws {@code CLOSED}. */
-  @Override
-  public void close() {
-    access.close();
   }
 }

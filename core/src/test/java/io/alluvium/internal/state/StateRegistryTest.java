@@ -276,7 +276,6 @@ final class StateRegistryTest {
   void close_thenUse_throwsClosed() {
     Bench bench = new Bench();
     ValueState<String> values = bench.key("a").registry.state(StateDescriptor.value("v", TEXT));
-    bench.registry.close();
     bench.writePath.close();
     assertFails(Kind.CLOSED, values::value);
     assertFails(Kind.CLOSED, () -> bench.registry.state(StateDescriptor.value("w", TEXT)));

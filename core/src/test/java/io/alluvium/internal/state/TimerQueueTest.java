@@ -81,7 +81,7 @@ final class TimerQueueTest {
   void afterClose_throwsClosed() {
     bench.key("a");
     timers.register(1, 5);
-    bench.registry.close();
+    bench.writePath.close();
     assertThatThrownBy(timers::peek).hasMessageContaining("closed");
     assertThatThrownBy(() -> timers.register(1, 5)).hasMessageContaining("closed");
   }

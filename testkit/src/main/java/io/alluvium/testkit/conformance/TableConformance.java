@@ -475,8 +475,11 @@ public abstract class TableConformance extends TableHarness {
   void anyCall_afterClose_throws() {
     put("a", "01");
     byte[] key = key("a");
+    TableScan open = table.scan(key, 2);
     table.close();
     table.close();
+    Expect.failure(Kind.CLOSED, open::next);
+    open.close();
     Expect.failure(Kind.CLOSED, () -> get(key));
     Expect.failure(Kind.CLOSED, () -> put("a", "02"));
     Expect.failure(Kind.CLOSED, () -> table.delete(key, key.length));

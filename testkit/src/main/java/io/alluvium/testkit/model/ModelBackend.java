@@ -135,6 +135,9 @@ public final class ModelBackend<K> implements KeyedBackend<K> {
   }
 
   @Override
+  public void handOver() {}
+
+  @Override
   public void confirm(long checkpointId) {}
 
   @Override
