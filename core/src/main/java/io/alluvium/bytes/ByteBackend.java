@@ -50,7 +50,7 @@ public interface ByteBackend extends AutoCloseable {
 
   /**
    * The keys that start with the prefix, ascending, as they are now. Closed with the backend at the
-   * latest. May be handed over to another thread, if the table is one of RocksDB.
+   * latest. May be handed over to another thread, which then closes it; nothing is read before.
    */
   TableScan scan(byte[] prefix, int prefixLength);
 

@@ -59,7 +59,8 @@ final class AlluviumKeyedStateBackend<K> extends AbstractKeyedStateBackend<K> {
       InternalKeyContext<K> keyContext,
       StreamCompressionDecorator compression,
       SnapshotExecutionType savepoints,
-      EndOfTask endOfTask) {}
+      EndOfTask endOfTask,
+      Sweeper sweeper) {}
 
   private final Access<K> access;
   private final StateCatalog states;
@@ -69,6 +70,7 @@ final class AlluviumKeyedStateBackend<K> extends AbstractKeyedStateBackend<K> {
   private final SnapshotExecutionType savepointType;
   private final Set<GuardedScan> savepoints = ConcurrentHashMap.newKeySet();
   private final EndOfTask endOfTask;
+  private final Sweeper sweeper;
   private final AtomicBoolean disposed = new AtomicBoolean();
 
   /**
@@ -94,11 +96,14 @@ final class AlluviumKeyedStateBackend<K> extends AbstractKeyedStateBackend<K> {
         flink.keyContext());
     this.access = access;
     this.states = states;
-    this.registrar = new StateRegistrar<>(access, states, flink.parameters().getTtlTimeProvider());
+    this.registrar =
+        new StateRegistrar<>(
+            access, states, flink.parameters().getTtlTimeProvider(), flink.sweeper());
     this.snapshots = snapshots;
     this.opened = opened;
     this.savepointType = flink.savepoints();
     this.endOfTask = flink.endOfTask();
+    this.sweeper = flink.sweeper();
   }
 
   @Override
@@ -333,6 +338,7 @@ final class AlluviumKeyedStateBackend<K> extends AbstractKeyedStateBackend<K> {
   @Override
   public void close() throws IOException {
     super.close();
+    sweeper.close();
     snapshots.close();
     endOfTask.run(this::dispose);
   }
@@ -344,6 +350,7 @@ final class AlluviumKeyedStateBackend<K> extends AbstractKeyedStateBackend<K> {
       return;
     }
     super.dispose();
+    sweeper.close();
     savepoints.forEach(GuardedScan::close);
     states.clear();
     KeyedBackendBuilder.closeAll(opened);

@@ -42,7 +42,7 @@ final class EndOfTask {
 
   /** Does not wait. */
   void run(Runnable last) {
-    MailboxExecutor mailbox = mailbox();
+    MailboxExecutor mailbox = mailbox(environment);
     if (mailbox != null) {
       try {
         mailbox.execute(new Notice(last), "the keyed backend is released");
@@ -67,7 +67,7 @@ final class EndOfTask {
   }
 
   /** Null outside of a task. */
-  private @Nullable MailboxExecutor mailbox() {
+  static @Nullable MailboxExecutor mailbox(Environment environment) {
     try {
       return environment.getMainMailboxExecutor();
     } catch (UnsupportedOperationException | IllegalStateException e) {

@@ -171,7 +171,14 @@ final class KeyedBackendBuilder<K> {
             settings.onHeap()
                 ? SnapshotExecutionType.SYNCHRONOUS
                 : SnapshotExecutionType.ASYNCHRONOUS,
-            new EndOfTask(parameters.getEnv(), shared.files())),
+            new EndOfTask(parameters.getEnv(), shared.files()),
+            new Sweeper(
+                new Sweeper.Parts(
+                    bytes,
+                    parameters.getTtlTimeProvider(),
+                    between.execution().apply(threads),
+                    EndOfTask.mailbox(parameters.getEnv()),
+                    metrics.counter("ttl.removed.count")::add))),
         access,
         states,
         snapshots,

@@ -11,6 +11,7 @@ import org.apache.flink.queryablestate.client.state.serialization.KvStateSeriali
 import org.apache.flink.runtime.state.KeyGroupRangeAssignment;
 import org.apache.flink.runtime.state.VoidNamespace;
 import org.apache.flink.runtime.state.internal.InternalKvState;
+import org.apache.flink.runtime.state.ttl.TtlTimeProvider;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -142,6 +143,22 @@ abstract class KvState<K, N, V> implements InternalKvState<K, N, V> {
   /** Removes what a row that a walk gave holds. */
   void clearAt(byte[] row) {
     access.bytes.delete(row, row.length);
+  }
+
+  /**
+   * Removes what a key of the table holds, if that is expired now; of a list, the elements that
+   * are.
+   *
+   * @return whether anything was expired
+   */
+  boolean removeExpired(byte[] key, Expiry expiry, TtlTimeProvider time) throws IOException {
+    ByteWriter stored = access.read(key, key.length);
+    if (stored == null
+        || !expiry.isExpired(stored.array(), stored.length(), time.currentTimestamp())) {
+      return false;
+    }
+    access.bytes.delete(key, key.length);
+    return true;
   }
 
   /** Any thread, with serializers of its own; buffers are the call's own, too. */

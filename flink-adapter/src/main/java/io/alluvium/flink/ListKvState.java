@@ -12,6 +12,8 @@ import org.apache.flink.api.common.typeutils.base.ListSerializer;
 import org.apache.flink.core.memory.DataInputDeserializer;
 import org.apache.flink.core.memory.DataOutputSerializer;
 import org.apache.flink.runtime.state.internal.InternalListState;
+import org.apache.flink.runtime.state.ttl.TtlTimeProvider;
+import org.apache.flink.runtime.state.ttl.TtlValue;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -146,6 +148,28 @@ final class ListKvState<K, N, E> extends KvState<K, N, List<E>>
     encode(newValue);
     DataOutputSerializer operand = operand();
     access.bytes.put(row, row.length, operand.getSharedBuffer(), operand.length());
+  }
+
+  @Override
+  boolean removeExpired(byte[] row, Expiry expiry, TtlTimeProvider time) throws IOException {
+    List<E> list = valueAt(row);
+    if (list == null) {
+      return false;
+    }
+    long now = time.currentTimestamp();
+    List<E> left = new ArrayList<>(list.size());
+    for (E element : list) {
+      // A state with a time to live holds nothing else.
+      if (!expiry.isExpired(((TtlValue<?>) element).getLastAccessTimestamp(), now)) {
+        left.add(element);
+      }
+    }
+    if (left.isEmpty()) {
+      clearAt(row);
+    } else if (left.size() < list.size()) {
+      replaceAt(row, list, left);
+    }
+    return left.size() < list.size();
   }
 
   @Override

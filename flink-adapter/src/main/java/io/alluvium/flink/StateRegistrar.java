@@ -43,11 +43,13 @@ final class StateRegistrar<K> {
   private final Access<K> access;
   private final StateCatalog states;
   private final TtlTimeProvider time;
+  private final Sweeper sweeper;
 
-  StateRegistrar(Access<K> access, StateCatalog states, TtlTimeProvider time) {
+  StateRegistrar(Access<K> access, StateCatalog states, TtlTimeProvider time, Sweeper sweeper) {
     this.access = access;
     this.states = states;
     this.time = time;
+    this.sweeper = sweeper;
   }
 
   <N, SV, SEV, S extends State> KvState<K, N, ?> state(
@@ -57,6 +59,10 @@ final class StateRegistrar<K> {
       Upgrades upgrades)
       throws Exception {
     StateCatalog.Entry entry = states.get(descriptor.getName());
+    if (entry != null && entry.view instanceof KvState<?, ?, ?> known) {
+      // What was found of it was found in the format that it had.
+      sweeper.stop(known);
+    }
     RegisteredKeyValueStateBackendMetaInfo<N, SV> info;
     if (entry == null) {
       info =
@@ -78,7 +84,12 @@ final class StateRegistrar<K> {
     }
     info.updateSnapshotTransformFactory(
         Transformers.serialized(descriptor, transformers, info.getStateSerializer()));
-    return view(entry, new Registration<>(descriptor, entry.idBytes, info));
+    KvState<K, N, ?> view = view(entry, new Registration<>(descriptor, entry.idBytes, info));
+    Expiry expiry = Expiry.of(descriptor);
+    if (expiry != null) {
+      sweeper.start(view, expiry);
+    }
+    return view;
   }
 
   @SuppressWarnings("unchecked") // a state of the same name has compatible types or is refused

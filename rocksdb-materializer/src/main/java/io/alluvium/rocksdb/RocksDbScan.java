@@ -22,6 +22,7 @@ final class RocksDbScan implements TableScan {
   private final Database database;
   private final UseGuard guard;
   private final RocksIterator iterator;
+  private final byte[] from;
 
   private byte[] key = new byte[FIRST_CAPACITY];
   private byte[] value = new byte[FIRST_CAPACITY];
@@ -59,7 +60,7 @@ final class RocksDbScan implements TableScan {
         options.setIterateUpperBound(natives.add(new Slice(to)));
       }
       this.iterator = natives.add(database.db().newIterator(database.data(), options));
-      iterator.seek(from);
+      this.from = from;
     } catch (RuntimeException e) {
       natives.close();
       throw e;
@@ -82,6 +83,9 @@ final class RocksDbScan implements TableScan {
     }
     if (started) {
       iterator.next();
+    } else {
+      // Not before: whoever opens a scan for another thread does not wait for the disk.
+      iterator.seek(from);
     }
     started = true;
     if (!iterator.isValid()) {

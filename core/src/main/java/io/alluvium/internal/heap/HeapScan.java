@@ -7,7 +7,10 @@ import java.util.List;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Walks pinned cells, one after the other. Confined to the task thread. */
+/**
+ * Walks pinned cells, one after the other. Made on the task thread; then confined to one thread,
+ * which may be another: what is pinned does not change.
+ */
 final class HeapScan implements TableScan {
 
   /** A pinned cell; sorted only when the scan gets there. */
