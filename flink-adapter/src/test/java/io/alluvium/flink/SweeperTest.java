@@ -53,7 +53,7 @@ final class SweeperTest {
   private static final Duration TTL = Duration.ofHours(4);
   private static final Duration INTERVAL = Duration.ofHours(1);
   private static final int GROUPS = 8;
-  private static final int SEEDS = Boolean.getBoolean("alluvium.full") ? 200 : 4;
+  private static final int SEEDS = Boolean.getBoolean("alluvium.full") ? 200 : 2;
   private static final StateTtlConfig DEFAULT = StateTtlConfig.newBuilder(TTL).build();
 
   @TempDir private Path directory;
