@@ -78,9 +78,25 @@ final class LocalDirectories {
         throw e;
       }
       force(parent);
+    } else {
+      forceAbove(directory);
     }
     if (directory.startsWith(root)) {
       durable.add(directory);
+    }
+  }
+
+  /**
+   * A process may have been killed after it made the root, or what the root stands in, and before
+   * it forced that. A directory that cannot be opened was not written to by this user.
+   */
+  private static void forceAbove(Path directory) {
+    try {
+      for (@Nullable Path at = directory.getParent(); at != null; at = at.getParent()) {
+        force(at);
+      }
+    } catch (IOException e) {
+      // Of what lies above, the rest is another user's as well.
     }
   }
 
