@@ -284,8 +284,14 @@ public final class LocalDirectoryBlobStore implements BlobStore {
     try {
       for (String name : names) {
         Path file = root.resolve(name);
-        if (!Files.isDirectory(file) && deleteIfThere(file)) {
-          touched.add(LocalDirectories.parent(file));
+        if (!Files.isDirectory(file)) {
+          deleteIfThere(file);
+          // Also where it is gone: a process that was killed may have deleted it and forced
+          // nothing.
+          Path parent = LocalDirectories.parent(file);
+          if (Files.isDirectory(parent)) {
+            touched.add(parent);
+          }
         }
       }
       for (Path directory : touched) {
@@ -296,14 +302,13 @@ public final class LocalDirectoryBlobStore implements BlobStore {
     }
   }
 
-  private static boolean deleteIfThere(Path file) throws IOException {
+  private static void deleteIfThere(Path file) throws IOException {
     try {
-      return Files.deleteIfExists(file);
+      boolean unused = Files.deleteIfExists(file);
     } catch (IOException e) {
-      if (LocalDirectories.isMissing(e)) {
-        return false;
+      if (!LocalDirectories.isMissing(e)) {
+        throw e;
       }
-      throw e;
     }
   }
 

@@ -11,10 +11,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -48,10 +48,10 @@ final class ForgetfulDisk {
   }
 
   static final class DirectoryNode extends Node {
-    private final Map<String, Node> entries = new TreeMap<>();
+    private final Map<String, Node> entries = new LinkedHashMap<>();
 
     /** What each name changed since the last force stood for, the forced meaning first. */
-    private final Map<String, List<@Nullable Node>> meanings = new HashMap<>();
+    private final Map<String, List<@Nullable Node>> meanings = new LinkedHashMap<>();
 
     List<String> names() {
       return new ArrayList<>(entries.keySet());
@@ -105,7 +105,7 @@ final class ForgetfulDisk {
 
   private static DirectoryNode survivor(
       DirectoryNode directory, Random random, Map<FileNode, FileNode> files) {
-    Map<String, Node> found = new TreeMap<>(directory.entries);
+    Map<String, Node> found = new LinkedHashMap<>(directory.entries);
     directory.meanings.forEach(
         (name, meanings) -> {
           Node chosen = meanings.get(random.nextInt(meanings.size()));
