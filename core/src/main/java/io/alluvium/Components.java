@@ -3,6 +3,7 @@ package io.alluvium;
 import io.alluvium.spi.BlobNames;
 import io.alluvium.spi.BlobStore;
 import io.alluvium.spi.Execution;
+import io.alluvium.spi.LocalTableFiles;
 import io.alluvium.spi.Metrics;
 import io.alluvium.spi.TableProvider.Tables;
 import java.security.SecureRandom;
@@ -35,8 +36,13 @@ public record Components(
    * @param tables used for tables of the configured type; the host closes them
    * @param whenMaterialized told after each materialization, on its thread: blobs that it stands
    *     for may be garbage now, however long the next checkpoint takes
+   * @param localFiles used for local recovery in the place of {@code state.backend.local-recovery}
    */
-  public record Host(BlobNames names, Tables tables, Runnable whenMaterialized) {}
+  public record Host(
+      BlobNames names,
+      Tables tables,
+      Runnable whenMaterialized,
+      Optional<LocalTableFiles> localFiles) {}
 
   public Components(
       Optional<BlobStore> store,

@@ -93,7 +93,7 @@ final class ByteBackendTest {
                 Optional.of(execution),
                 new Random(1),
                 Metrics.NONE,
-                Optional.of(new Components.Host(names, shared, () -> {}))));
+                Optional.of(new Components.Host(names, shared, () -> {}, Optional.empty()))));
     process = opened;
     return opened;
   }

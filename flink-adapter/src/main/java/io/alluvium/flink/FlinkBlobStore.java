@@ -111,6 +111,38 @@ final class FlinkBlobStore implements BlobStore {
     }
   }
 
+  /** The copy of a blob in a local file; null when there is none. */
+  synchronized @Nullable Path copyOf(BlobName name) {
+    Blob blob = blobs.get(name);
+    return blob == null ? null : blob.file;
+  }
+
+  /** The copy is of no use; the blob is in Flink's files as well. */
+  void dropCopy(BlobName name) {
+    List<Path> dropped = new ArrayList<>();
+    synchronized (this) {
+      Blob blob = blobs.get(name);
+      if (blob != null && !blob.places().isEmpty()) {
+        dropCopy(blob, dropped);
+      }
+    }
+    deletions.later(dropped, List.of());
+  }
+
+  /**
+   * A file that was fetched for a restore, before a table changes it; kept where local recovery
+   * needs copies.
+   */
+  void keepCopy(BlobName name, Path fetched, boolean immutable) throws IOException {
+    if (keepsCopies && copyOf(name) == null) {
+      Path own =
+          immutable ? copies.keep(name, fetched) : copies.write(name, Files.readAllBytes(fetched));
+      synchronized (this) {
+        blob(name).file = own;
+      }
+    }
+  }
+
   /*
    * A put that fails or is slow is made again, beside the first. The copy is then kept already: the second one leaves it,
    * which an early upload may be reading, as it is.
@@ -282,8 +314,8 @@ final class FlinkBlobStore implements BlobStore {
     return blob == null ? OptionalLong.empty() : OptionalLong.of(blob.sizeBytes);
   }
 
-  /** Puts a copy of a blob into a directory; false when there is none here. */
-  boolean copyTo(BlobName name, Path target) throws IOException {
+  /** Puts a copy of a blob into a directory if there is one here. */
+  void copyTo(BlobName name, Path target) throws IOException {
     Blob blob = blob(name);
     byte[] bytes;
     Path file;
@@ -297,7 +329,6 @@ final class FlinkBlobStore implements BlobStore {
     } else if (file != null) {
       LocalCopies.linkOrCopy(file, copy);
     }
-    return bytes != null || file != null;
   }
 
   /** Checkpoint {@code id} is under way and will say by {@link #begin} what it names. */

@@ -125,7 +125,11 @@ final class KeyedBackendBuilder<K> {
                         random,
                         metrics.ofCore(),
                         Optional.of(
-                            new Components.Host(new Names(random), tables, store::collect)))));
+                            new Components.Host(
+                                new Names(random),
+                                tables,
+                                store::collect,
+                                Optional.of(new TableCopies(store)))))));
     opened.push(process);
     StateSerializerProvider<K> keySerializer =
         StateSerializerProvider.fromNewRegisteredSerializer(parameters.getKeySerializer());

@@ -217,7 +217,7 @@ final class Snapshots implements AutoCloseable {
               isSavepoint() ? transferred.files() : List.of(),
               metaHandle,
               transferred.newBytes() + metaHandle.getStateSize());
-      return withLocal(remote, durable, meta);
+      return withLocal(remote, durable, transferred, meta);
     }
 
     private CheckpointHandle await(CloseableRegistry registry) throws Exception {
@@ -236,8 +236,15 @@ final class Snapshots implements AutoCloseable {
       }
     }
 
+    /**
+     * Beside what is stored, the copies that are here. What has none, such as a log that was read
+     * from storage at the restore, is read there again.
+     */
     private SnapshotResult<KeyedStateHandle> withLocal(
-        IncrementalRemoteKeyedStateHandle remote, CheckpointHandle durable, byte[] meta) {
+        IncrementalRemoteKeyedStateHandle remote,
+        CheckpointHandle durable,
+        Transfer.Result transferred,
+        byte[] meta) {
       LocalSnapshotDirectoryProvider provider =
           isSavepoint() || !parts.localRecovery.isLocalBackupEnabled()
               ? null
@@ -249,11 +256,7 @@ final class Snapshots implements AutoCloseable {
       try {
         Files.createDirectories(directory);
         for (BlobName blob : durable.blobs()) {
-          if (!store.copyTo(blob, directory)) {
-            // What was restored from remote files is here only in the table's own form.
-            FileUtils.deleteDirectoryQuietly(directory.toFile());
-            return SnapshotResult.of(remote);
-          }
+          store.copyTo(blob, directory);
         }
         // A copy of its own: Flink discards the local state's meta file with it.
         Path metaFile = Files.write(directory.resolve("meta"), meta);
@@ -266,7 +269,7 @@ final class Snapshots implements AutoCloseable {
                 keyGroups,
                 new FileStateHandle(
                     new org.apache.flink.core.fs.Path(metaFile.toUri()), meta.length),
-                remote.getSharedStateHandles()));
+                transferred.readable()));
       } catch (IOException e) {
         LOG.warn("no local copy of checkpoint {}: {}", checkpointId, e.toString());
         FileUtils.deleteDirectoryQuietly(directory.toFile());

@@ -76,11 +76,15 @@ final class Transfer {
    * What the checkpoint consists of. Immutable.
    *
    * @param files with their names; placeholders for what a completed checkpoint holds
+   * @param readable the same, without placeholders
    * @param shared those blobs that share a file with others
    * @param newBytes how much was written
    */
   record Result(
-      List<HandleAndLocalPath> files, List<MetaFormat.SharedBlob> shared, long newBytes) {}
+      List<HandleAndLocalPath> files,
+      List<HandleAndLocalPath> readable,
+      List<MetaFormat.SharedBlob> shared,
+      long newBytes) {}
 
   /**
    * A file of the checkpoint.
@@ -88,7 +92,7 @@ final class Transfer {
    * @param name of the first blob that was found in it; no other file can have it
    * @param reported to Flink
    */
-  private record Named(String name, StreamStateHandle reported) {}
+  private record Named(String name, StreamStateHandle handle, StreamStateHandle reported) {}
 
   /**
    * As many small files of the changelog become one: each stands in Flink's metadata with all its
@@ -249,7 +253,8 @@ final class Transfer {
   private boolean place(Blob blob, Place place, StreamStateHandle reported) {
     places.put(blob, place);
     return files.putIfAbsent(
-            place.handle().getStreamStateHandleID(), new Named(blob.name.toString(), reported))
+            place.handle().getStreamStateHandleID(),
+            new Named(blob.name.toString(), place.handle(), reported))
         == null;
   }
 
@@ -277,7 +282,11 @@ final class Transfer {
 
   private Result result() {
     List<HandleAndLocalPath> all = new ArrayList<>(files.size());
-    files.values().forEach(file -> all.add(HandleAndLocalPath.of(file.reported, file.name)));
+    List<HandleAndLocalPath> readable = new ArrayList<>(files.size());
+    for (Named file : files.values()) {
+      all.add(HandleAndLocalPath.of(file.reported, file.name));
+      readable.add(HandleAndLocalPath.of(file.handle, file.name));
+    }
     List<MetaFormat.SharedBlob> shared = new ArrayList<>();
     places.forEach(
         (blob, place) -> {
@@ -292,6 +301,6 @@ final class Transfer {
                 new MetaFormat.SharedBlob(blob.name, file.name, place.offset(), blob.sizeBytes));
           }
         });
-    return new Result(all, shared, newBytes);
+    return new Result(all, readable, shared, newBytes);
   }
 }

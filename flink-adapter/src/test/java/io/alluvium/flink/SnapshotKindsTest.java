@@ -3,6 +3,8 @@ package io.alluvium.flink;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.alluvium.StateBackendException;
+import io.alluvium.spi.BlobName;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -369,6 +371,91 @@ final class SnapshotKindsTest {
     try (TestKeyedBackend<Integer> backend = open(kind, withLocalRecovery(), List.of(remote))) {
       check(backend, 100);
     }
+  }
+
+  /** As after a deployment, or when another machine has taken over. */
+  @ParameterizedTest
+  @EnumSource(Backends.class)
+  void localCopy_afterARemoteRestore_isEnoughForTheTable(Backends kind) throws Exception {
+    IncrementalRemoteKeyedStateHandle remote;
+    try (TestKeyedBackend<Integer> backend = open(kind, withLocalRecovery(), List.of())) {
+      remote = remote(snapshotWithTable(backend));
+      remote.registerSharedStates(new SharedStateRegistryImpl(), 1);
+    }
+    KeyedStateHandle local;
+    long tableFiles;
+    try (TestKeyedBackend<Integer> backend = open(kind, withLocalRecovery(), List.of(remote))) {
+      check(backend, 100);
+      assertThat(backend.counter("restore.linked.files")).isZero();
+      state(backend, 0).update(200);
+      SnapshotResult<KeyedStateHandle> next =
+          snapshot(backend, 9, CheckpointType.CHECKPOINT, "chk-9");
+      local = Objects.requireNonNull(next.getTaskLocalSnapshot());
+      tableFiles =
+          remote(next).getSharedStateHandles().stream()
+              .map(file -> BlobName.tryParse(file.getLocalPath()).orElseThrow())
+              .filter(name -> name.kind() == BlobName.Kind.TABLE)
+              .count();
+      backend.get().notifyCheckpointComplete(9);
+    }
+    try (TestKeyedBackend<Integer> backend = open(kind, withLocalRecovery(), List.of(local))) {
+      assertThat(state(backend, 0).value()).isEqualTo(200);
+      assertThat(state(backend, 1).value()).isEqualTo(101);
+      assertThat(backend.counter("restore.linked.files")).isPositive();
+      // All of them: what the first restore downloaded, this one finds here.
+      assertThat(backend.counter("restore.linked.files")).isEqualTo(tableFiles);
+    }
+  }
+
+  /** A first checkpoint that stores the table, and of the log nothing. */
+  private SnapshotResult<KeyedStateHandle> snapshotWithTable(TestKeyedBackend<Integer> backend)
+      throws Exception {
+    fill(backend, 100);
+    SnapshotResult<KeyedStateHandle> result =
+        snapshot(backend, 1, CheckpointType.FULL_CHECKPOINT, "chk-1");
+    backend.get().notifyCheckpointComplete(1);
+    return result;
+  }
+
+  /** Every local file in turn, with a byte that has changed. */
+  @ParameterizedTest
+  @EnumSource(Backends.class)
+  void localCopy_thatIsDamaged_isNeverBelieved(Backends kind) throws Exception {
+    SnapshotResult<KeyedStateHandle> result;
+    IncrementalRemoteKeyedStateHandle remote;
+    try (TestKeyedBackend<Integer> backend = open(kind, withLocalRecovery(), List.of())) {
+      SnapshotResult<KeyedStateHandle> first = snapshotWithTable(backend);
+      remote(first).registerSharedStates(new SharedStateRegistryImpl(), 1);
+      state(backend, 0).update(200);
+      result = snapshot(backend, 2, CheckpointType.CHECKPOINT, "chk-2");
+      remote = remote(result);
+      backend.get().notifyCheckpointComplete(2);
+    }
+    IncrementalLocalKeyedStateHandle local =
+        (IncrementalLocalKeyedStateHandle) Objects.requireNonNull(result.getTaskLocalSnapshot());
+    Path copies = local.getDirectoryStateHandle().getDirectory();
+    int restoredAllTheSame = 0;
+    int refused = 0;
+    for (Path copy : StoredFiles.below(copies)) {
+      byte[] right = Files.readAllBytes(copy);
+      byte[] wrong = right.clone();
+      wrong[wrong.length / 2] ^= 1;
+      Files.write(copy, wrong);
+      try (TestKeyedBackend<Integer> backend =
+          open(kind, withLocalRecovery(), List.<KeyedStateHandle>of(local))) {
+        assertThat(state(backend, 0).value()).isEqualTo(200);
+        assertThat(state(backend, 1).value()).isEqualTo(101);
+        restoredAllTheSame++;
+      } catch (AssertionError e) {
+        // Flink goes on with the remote files then.
+        assertThat(e).as(copy.toString()).hasRootCauseInstanceOf(StateBackendException.class);
+        refused++;
+      }
+      Files.write(copy, right);
+    }
+    assertThat(restoredAllTheSame).isPositive();
+    assertThat(refused).isLessThanOrEqualTo(2);
+    assertThat(remote.getSharedStateHandles()).isNotEmpty();
   }
 
   @Test

@@ -2,10 +2,14 @@ package io.alluvium.flink;
 
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.api.common.typeutils.TypeSerializer;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.core.fs.CloseableRegistry;
+import org.apache.flink.metrics.Counter;
+import org.apache.flink.metrics.MetricGroup;
 import org.apache.flink.metrics.groups.UnregisteredMetricsGroup;
 import org.apache.flink.runtime.operators.testutils.MockEnvironment;
 import org.apache.flink.runtime.operators.testutils.MockEnvironmentBuilder;
@@ -21,9 +25,29 @@ final class TestKeyedBackend<K> implements AutoCloseable {
   private final MockEnvironment environment;
   private final AbstractKeyedStateBackend<K> backend;
 
-  private TestKeyedBackend(MockEnvironment environment, AbstractKeyedStateBackend<K> backend) {
+  private final Counters counters;
+
+  private TestKeyedBackend(
+      MockEnvironment environment, AbstractKeyedStateBackend<K> backend, Counters counters) {
     this.environment = environment;
     this.backend = backend;
+    this.counters = counters;
+  }
+
+  /** Keeps the counters of all groups together, by name. */
+  private static final class Counters extends UnregisteredMetricsGroup {
+    private final Map<String, Counter> all = new ConcurrentHashMap<>();
+
+    @Override
+    public <C extends Counter> C counter(String name, C counter) {
+      all.put(name, counter);
+      return counter;
+    }
+
+    @Override
+    public MetricGroup addGroup(String name) {
+      return this;
+    }
   }
 
   static <K> TestKeyedBackend<K> open(
@@ -70,6 +94,7 @@ final class TestKeyedBackend<K> implements AutoCloseable {
       MockEnvironment environment,
       Parameters<K> wanted,
       KeyedBackendBuilder.Between between) {
+    Counters counters = new Counters();
     try {
       return new TestKeyedBackend<>(
           environment,
@@ -85,13 +110,20 @@ final class TestKeyedBackend<K> implements AutoCloseable {
                       wanted.keyGroups(),
                       environment.getTaskKvStateRegistry(),
                       wanted.time(),
-                      new UnregisteredMetricsGroup(),
+                      counters,
                       wanted.handles(),
                       new CloseableRegistry()),
-                  between));
+                  between),
+          counters);
     } catch (Exception e) {
       throw new AssertionError(e);
     }
+  }
+
+  /** The value of a metric; 0 when there is none of that name. */
+  long counter(String name) {
+    Counter counter = counters.all.get(name);
+    return counter == null ? 0 : counter.getCount();
   }
 
   AbstractKeyedStateBackend<K> get() {

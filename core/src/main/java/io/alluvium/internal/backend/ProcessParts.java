@@ -194,6 +194,11 @@ final class ProcessParts implements AutoCloseable {
         new UploadPacer.Settings(interval, configuration.get(CoreOptions.MATERIALIZE_BANDWIDTH)));
   }
 
+  /** Who keeps the checkpoints in the catalog's place. */
+  Optional<Components.Host> hosted() {
+    return host;
+  }
+
   SlotCatalog catalog() {
     return catalog.orElseThrow(
         () ->

@@ -23,6 +23,7 @@ import io.alluvium.internal.state.StateRegistry;
 import io.alluvium.serializer.Serializer;
 import io.alluvium.serializer.SerializerSnapshot;
 import io.alluvium.spi.Changelog;
+import io.alluvium.spi.LocalTableFiles;
 import io.alluvium.spi.TableFile;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -100,7 +101,7 @@ final class SubtaskFactory {
     try {
       Path directory = process.directories().table(request.keyGroups());
       opened.push(() -> delete(directory));
-      Optional<LocalFileCache> cache = cache(request.keyGroups());
+      Optional<LocalTableFiles> cache = cache(request.keyGroups());
       Restored restored =
           restorer()
               .restore(
@@ -134,7 +135,7 @@ final class SubtaskFactory {
       Changelog changelog,
       UploadPacer.Share share,
       Path directory,
-      Optional<LocalFileCache> cache) {}
+      Optional<LocalTableFiles> cache) {}
 
   private Changelog changelog(KeyGroupRange keyGroups, long startSqn) {
     return mode() == ChangelogMode.ENABLED
@@ -162,7 +163,10 @@ final class SubtaskFactory {
     }
   }
 
-  private Optional<LocalFileCache> cache(KeyGroupRange keyGroups) {
+  private Optional<LocalTableFiles> cache(KeyGroupRange keyGroups) {
+    if (process.hosted().isPresent()) {
+      return process.hosted().get().localFiles();
+    }
     if (configuration.get(CoreOptions.LOCAL_RECOVERY)) {
       return Optional.of(
           new LocalFileCache(process.directories().recovery(process.job(), keyGroups)));
@@ -274,7 +278,7 @@ final class SubtaskFactory {
   }
 
   /** What is durable is so without a local copy; only the next restore takes longer. */
-  private static TableUploader.Keeper keeper(LocalFileCache cache) {
+  private static TableUploader.Keeper keeper(LocalTableFiles cache) {
     return new TableUploader.Keeper() {
       @Override
       public void stored(Path local, TableFile file) {

@@ -2,6 +2,7 @@ package io.alluvium.internal.restore;
 
 import io.alluvium.StateBackendException;
 import io.alluvium.internal.files.LocalFiles;
+import io.alluvium.spi.LocalTableFiles;
 import io.alluvium.spi.TableFile;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -27,7 +28,7 @@ import org.slf4j.LoggerFactory;
  * that do are copies. Nothing here is trusted: what is found is compared with size and checksum
  * before it is used, so that a crash at any moment leaves at worst a file that is of no use.
  */
-public final class LocalFileCache {
+public final class LocalFileCache implements LocalTableFiles {
 
   private static final Logger LOG = LoggerFactory.getLogger(LocalFileCache.class);
   private static final String TEMPORARY = ".tmp";
@@ -44,7 +45,7 @@ public final class LocalFileCache {
     this.directory = directory;
   }
 
-  /** Keeps a file whose bytes are durable as {@code file} says; replaces one of that name. */
+  @Override
   public void add(Path path, TableFile file) {
     Path temporary =
         directory.resolve(nameOf(file) + "." + temporaries.incrementAndGet() + TEMPORARY);
@@ -62,7 +63,7 @@ public final class LocalFileCache {
     }
   }
 
-  /** The local copy of a file, if there is one with the right size and checksum. */
+  @Override
   public Optional<Path> lookup(TableFile file) {
     Path path = directory.resolve(nameOf(file));
     try {
@@ -79,6 +80,7 @@ public final class LocalFileCache {
   }
 
   /** Deletes everything but these files. */
+  @Override
   public void retain(Collection<TableFile> files) {
     Set<String> kept = new HashSet<>();
     files.forEach(file -> kept.add(nameOf(file)));

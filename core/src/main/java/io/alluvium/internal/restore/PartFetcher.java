@@ -6,6 +6,7 @@ import io.alluvium.internal.restore.RestorePlan.Source;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.BlobStore;
 import io.alluvium.spi.Execution;
+import io.alluvium.spi.LocalTableFiles;
 import io.alluvium.spi.TableFile;
 import java.io.IOException;
 import java.io.InputStream;
@@ -47,7 +48,7 @@ final class PartFetcher {
   private final BlobStore store;
   private final Execution execution;
   private final Reads reads;
-  private final Optional<LocalFileCache> cache;
+  private final Optional<LocalTableFiles> cache;
   private final int rangeBytes;
   private final AtomicInteger linked = new AtomicInteger();
   private final AtomicInteger downloaded = new AtomicInteger();
@@ -59,7 +60,7 @@ final class PartFetcher {
   private record Wanted(TableFile file, List<Path> places) {}
 
   PartFetcher(
-      BlobStore store, Execution execution, Optional<LocalFileCache> cache, int rangeBytes) {
+      BlobStore store, Execution execution, Optional<LocalTableFiles> cache, int rangeBytes) {
     this.store = store;
     this.execution = execution;
     this.reads = new Reads(execution);
@@ -277,7 +278,7 @@ final class PartFetcher {
   }
 
   /** The state is restored without it; only the next restore takes longer. */
-  private static void keep(LocalFileCache cache, Path place, TableFile file) {
+  private static void keep(LocalTableFiles cache, Path place, TableFile file) {
     try {
       cache.add(place, file);
     } catch (StateBackendException e) {

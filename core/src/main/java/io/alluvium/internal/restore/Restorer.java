@@ -11,6 +11,7 @@ import io.alluvium.spi.BlobName;
 import io.alluvium.spi.BlobStore;
 import io.alluvium.spi.ChangelogStorage;
 import io.alluvium.spi.Execution;
+import io.alluvium.spi.LocalTableFiles;
 import io.alluvium.spi.Metrics;
 import io.alluvium.spi.Table;
 import io.alluvium.spi.TableFile;
@@ -110,7 +111,7 @@ public final class Restorer {
       KeyGroupRange keyGroups,
       int maxParallelism,
       Path directory,
-      Optional<LocalFileCache> cache) {
+      Optional<LocalTableFiles> cache) {
     RestorePlan plan = RestorePlan.of(handles, keyGroups, maxParallelism);
     PartFetcher fetcher =
         new PartFetcher(components.store(), components.execution(), cache, settings.rangeBytes());

@@ -12,6 +12,7 @@ import io.alluvium.internal.execution.ThreadedExecution;
 import io.alluvium.serializer.SerializerSnapshot;
 import io.alluvium.spi.BlockRef;
 import io.alluvium.spi.Execution;
+import io.alluvium.spi.LocalTableFiles;
 import io.alluvium.spi.Materialization;
 import io.alluvium.spi.Metrics;
 import io.alluvium.spi.Operation;
@@ -65,7 +66,7 @@ final class RestorerTest {
     return restore(handle, Optional.empty());
   }
 
-  private Restored restore(CheckpointHandle handle, Optional<LocalFileCache> cache) {
+  private Restored restore(CheckpointHandle handle, Optional<LocalTableFiles> cache) {
     Path own = directory.resolve("restored");
     return restorer(1 << 10).restore(List.of(handle), GROUPS, GROUPS.size(), own, cache);
   }
