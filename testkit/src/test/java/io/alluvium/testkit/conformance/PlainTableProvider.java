@@ -142,7 +142,39 @@ final class PlainTableProvider implements TableProvider {
       checkOpen();
       ModelTable part = new ModelTable();
       part.entries().putAll(content.withPrefix(Arrays.copyOf(prefix, prefixLength)));
-      return part.scan();
+      TableScan scan = part.scan();
+      return new TableScan() {
+        @Override
+        public boolean next() {
+          checkOpen();
+          return scan.next();
+        }
+
+        @Override
+        public byte[] key() {
+          return scan.key();
+        }
+
+        @Override
+        public int keyLength() {
+          return scan.keyLength();
+        }
+
+        @Override
+        public byte[] value() {
+          return scan.value();
+        }
+
+        @Override
+        public int valueLength() {
+          return scan.valueLength();
+        }
+
+        @Override
+        public void close() {
+          scan.close();
+        }
+      };
     }
 
     @Override
