@@ -7,7 +7,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import org.rocksdb.ColumnFamilyDescriptor;
 import org.rocksdb.ColumnFamilyHandle;
@@ -16,8 +18,10 @@ import org.rocksdb.DBOptions;
 import org.rocksdb.ExportImportFilesMetaData;
 import org.rocksdb.ImportColumnFamilyOptions;
 import org.rocksdb.Options;
+import org.rocksdb.ReadOptions;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
+import org.rocksdb.Statistics;
 import org.rocksdb.WriteOptions;
 
 /**
@@ -38,27 +42,33 @@ final class Database implements AutoCloseable {
   private final RocksDB db;
   private final ColumnFamilyHandle data;
   private final WriteOptions writeOptions;
+  private final ReadOptions readOptions;
+  private final Optional<Statistics> statistics;
 
   private Database(Path directory, DbSettings settings, Natives natives, Opening opening)
       throws RocksDBException {
     this.directory = directory;
     this.natives = natives;
-    this.dbOptions = settings.dbOptions(natives);
-    this.dataOptions = settings.columnFamilyOptions(natives, opening.compaction);
+    Collection<AutoCloseable> handles = natives.handles();
+    this.dbOptions = settings.dbOptions(natives, handles);
+    this.dataOptions = settings.columnFamilyOptions(natives, handles, opening.compaction);
+    this.writeOptions = settings.writeOptions(natives, handles);
+    this.readOptions = settings.readOptions(natives, handles);
+    this.statistics = settings.statistics(natives);
+    statistics.ifPresent(dbOptions::setStatistics);
     List<ColumnFamilyDescriptor> descriptors = new ArrayList<>();
     descriptors.add(new ColumnFamilyDescriptor(RocksDB.DEFAULT_COLUMN_FAMILY, dataOptions));
     if (opening.imports.isEmpty()) {
       descriptors.add(new ColumnFamilyDescriptor(dataName(directory, dataOptions), dataOptions));
     }
-    List<ColumnFamilyHandle> handles = new ArrayList<>();
+    List<ColumnFamilyHandle> families = new ArrayList<>();
     this.db =
         natives.add(
             opening.readOnly
-                ? RocksDB.openReadOnly(dbOptions, directory.toString(), descriptors, handles)
-                : RocksDB.open(dbOptions, directory.toString(), descriptors, handles));
-    handles.forEach(natives::add);
-    this.data = opening.imports.isEmpty() ? handles.get(1) : importData(opening.imports);
-    this.writeOptions = natives.add(new WriteOptions().setDisableWAL(true));
+                ? RocksDB.openReadOnly(dbOptions, directory.toString(), descriptors, families)
+                : RocksDB.open(dbOptions, directory.toString(), descriptors, families));
+    families.forEach(natives::add);
+    this.data = opening.imports.isEmpty() ? families.get(1) : importData(opening.imports);
   }
 
   /** Opens what lies in {@code directory}, or makes an empty database there. */
@@ -90,7 +100,9 @@ final class Database implements AutoCloseable {
       return new Database(directory, settings, natives, opening);
     } catch (RocksDBException e) {
       natives.close();
-      throw RocksDbFailures.of(e, "open a table", directory);
+      throw Codecs.isMissing(e)
+          ? Codecs.missing(e, directory)
+          : RocksDbFailures.of(e, "open a table", directory);
     } catch (RuntimeException e) {
       natives.close();
       throw e;
@@ -144,6 +156,15 @@ final class Database implements AutoCloseable {
 
   WriteOptions writeOptions() {
     return writeOptions;
+  }
+
+  ReadOptions readOptions() {
+    return readOptions;
+  }
+
+  /** What RocksDB counts, when the host wants to read it. */
+  Optional<Statistics> statistics() {
+    return statistics;
   }
 
   DBOptions dbOptions() {

@@ -2,12 +2,18 @@ package io.alluvium.rocksdb;
 
 import io.alluvium.config.Configuration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
+import java.util.Optional;
+import org.rocksdb.AbstractNativeReference;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.ColumnFamilyOptions;
 import org.rocksdb.CompressionType;
 import org.rocksdb.DBOptions;
 import org.rocksdb.IndexType;
+import org.rocksdb.ReadOptions;
+import org.rocksdb.Statistics;
+import org.rocksdb.WriteOptions;
 
 /**
  * Makes the native options of a database from the configuration and what the process shares. Only
@@ -15,36 +21,19 @@ import org.rocksdb.IndexType;
  */
 final class DbSettings {
 
-  /** RocksDB's default number of levels. */
-  static final int LEVELS = 7;
-
-  /**
-   * The newest version of the file format that both RocksDB lines read (P8); never raised without a
-   * new {@link RocksDbTableProvider#FORMAT}.
-   */
-  static final int SST_FORMAT_VERSION = 5;
-
   /**
    * The MANIFEST is written anew beyond this size, because each materialization uploads it whole.
    */
   private static final long MANIFEST_BYTES = 1 << 20;
 
-  /**
-   * Joins all operands of a key at once, as they are; they carry their own lengths. RocksDB's other
-   * operator for this ({@code StringAppendOperator}) joins two at a time and so copies the list for
-   * each append. Both read each other's files.
-   */
-  private static final String CONCATENATION = "id=stringappendtest;delimiter=";
-
-  private static final long LOG_BYTES = 1 << 20;
-  private static final int LOG_FILES = 2;
-
   private final Configuration configuration;
   private final SharedMemory memory;
+  private final RocksDbHost host;
 
-  DbSettings(Configuration configuration, SharedMemory memory) {
+  DbSettings(Configuration configuration, SharedMemory memory, RocksDbHost host) {
     this.configuration = configuration;
     this.memory = memory;
+    this.host = host;
   }
 
   /** How eagerly a database compacts. */
@@ -63,47 +52,83 @@ final class DbSettings {
     return configuration.get(RocksDbOptions.TARGET_FILE_SIZE);
   }
 
-  DBOptions dbOptions(Natives natives) {
-    DBOptions options = natives.add(new DBOptions());
-    options
-        .setCreateIfMissing(true)
-        .setCreateMissingColumnFamilies(true)
-        // What a closing table has in memory is in the changelog.
-        .setAvoidFlushDuringShutdown(true)
-        .setUseFsync(false)
+  /**
+   * @param handles for the host; closed after the options
+   */
+  DBOptions dbOptions(Natives natives, Collection<AutoCloseable> handles) {
+    DBOptions made = natives.add(new DBOptions());
+    made.setUseFsync(false)
         .setMaxOpenFiles(configuration.get(RocksDbOptions.OPEN_FILES))
         .setMaxBackgroundJobs(configuration.get(RocksDbOptions.THREADS))
         .setMaxManifestFileSize(MANIFEST_BYTES)
         .setStatsDumpPeriodSec(0)
         .setStatsPersistPeriodSec(0)
         .setInfoLogLevel(configuration.get(RocksDbOptions.LOG_LEVEL))
-        .setMaxLogFileSize(LOG_BYTES)
-        .setKeepLogFileNum(LOG_FILES)
-        .setWriteBufferManager(memory.writeBuffers());
+        .setMaxLogFileSize(configuration.get(RocksDbOptions.LOG_MAX_FILE_SIZE))
+        .setKeepLogFileNum(configuration.get(RocksDbOptions.LOG_FILES))
+        .setDbLogDir(configuration.get(RocksDbOptions.LOG_DIRECTORY));
+    DBOptions options = owned(made, host.database(made, handles), natives);
+    Requirements.apply(options);
+    memory.writeBuffers().ifPresent(options::setWriteBufferManager);
     return options;
   }
 
-  ColumnFamilyOptions columnFamilyOptions(Natives natives, Compaction compaction) {
-    ColumnFamilyOptions options = natives.add(new ColumnFamilyOptions());
-    options
-        .setMergeOperatorName(CONCATENATION)
-        .setWriteBufferSize(configuration.get(RocksDbOptions.WRITE_BUFFER_SIZE))
+  /**
+   * @param handles for the host; closed after the options
+   */
+  ColumnFamilyOptions columnFamilyOptions(
+      Natives natives, Collection<AutoCloseable> handles, Compaction compaction) {
+    ColumnFamilyOptions made = natives.add(new ColumnFamilyOptions());
+    made.setWriteBufferSize(configuration.get(RocksDbOptions.WRITE_BUFFER_SIZE))
         .setMaxWriteBufferNumber(configuration.get(RocksDbOptions.WRITE_BUFFER_COUNT))
         .setMinWriteBufferNumberToMerge(configuration.get(RocksDbOptions.WRITE_BUFFERS_TO_MERGE))
         .setArenaBlockSize(memory.arenaBlockBytes())
         .setTargetFileSizeBase(targetFileBytes())
         .setMaxBytesForLevelBase(configuration.get(RocksDbOptions.LEVEL_BASE_SIZE))
-        .setNumLevels(LEVELS)
+        .setNumLevels(Requirements.LEVELS)
+        .setCompactionStyle(configuration.get(RocksDbOptions.COMPACTION_STYLE))
+        .setLevelCompactionDynamicLevelBytes(configuration.get(RocksDbOptions.DYNAMIC_LEVELS))
         .setCompressionPerLevel(compressionPerLevel())
-        .setTableFormatConfig(tableConfig())
-        .setDisableAutoCompactions(compaction == Compaction.MANUAL);
+        .setTableFormatConfig(tableConfig());
+    ColumnFamilyOptions options = owned(made, host.columnFamily(made, handles), natives);
+    Requirements.apply(options);
+    options.setTableFormatConfig(inSharedMemory(Requirements.tableConfig(options)));
+    if (compaction == Compaction.MANUAL) {
+      options.setDisableAutoCompactions(true);
+    }
     return options;
+  }
+
+  /** For tables that are written; never with a write-ahead log. */
+  WriteOptions writeOptions(Natives natives, Collection<AutoCloseable> handles) {
+    WriteOptions made = natives.add(new WriteOptions());
+    Requirements.apply(made);
+    WriteOptions options = owned(made, host.writes(made, handles), natives);
+    Requirements.apply(options);
+    return options;
+  }
+
+  /** For single keys; a scan adds its bounds to a copy. */
+  ReadOptions readOptions(Natives natives, Collection<AutoCloseable> handles) {
+    ReadOptions made = natives.add(new ReadOptions());
+    ReadOptions options = owned(made, host.reads(made, handles), natives);
+    Requirements.apply(options);
+    return options;
+  }
+
+  Optional<Statistics> statistics(Natives natives) {
+    return host.tickers().isEmpty() ? Optional.empty() : Optional.of(natives.add(new Statistics()));
+  }
+
+  /** A host may answer with an object of its own in the place of the one it was given. */
+  private static <T extends AbstractNativeReference> T owned(T made, T changed, Natives natives) {
+    return changed == made ? made : natives.add(changed);
   }
 
   private List<CompressionType> compressionPerLevel() {
     List<CompressionType> given = configuration.get(RocksDbOptions.COMPRESSION);
     List<CompressionType> levels = new ArrayList<>(given);
-    while (levels.size() < LEVELS) {
+    while (levels.size() < Requirements.LEVELS) {
       levels.add(given.get(given.size() - 1));
     }
     return levels;
@@ -112,18 +137,24 @@ final class DbSettings {
   private BlockBasedTableConfig tableConfig() {
     BlockBasedTableConfig config = new BlockBasedTableConfig();
     config
-        .setFormatVersion(SST_FORMAT_VERSION)
-        .setBlockCache(memory.cache())
         .setBlockSize(configuration.get(RocksDbOptions.BLOCK_SIZE))
-        .setMetadataBlockSize(configuration.get(RocksDbOptions.METADATA_BLOCK_SIZE))
-        // Index and filter blocks count against the one limit, too.
-        .setCacheIndexAndFilterBlocks(true)
-        .setCacheIndexAndFilterBlocksWithHighPriority(true)
-        .setPinL0FilterAndIndexBlocksInCache(true)
-        .setPinTopLevelIndexAndFilter(true);
+        .setMetadataBlockSize(configuration.get(RocksDbOptions.METADATA_BLOCK_SIZE));
     memory.filter().ifPresent(config::setFilterPolicy);
     if (configuration.get(RocksDbOptions.PARTITIONED_INDEX)) {
       config.setIndexType(IndexType.kTwoLevelIndexSearch).setPartitionFilters(true);
+    }
+    return config;
+  }
+
+  private BlockBasedTableConfig inSharedMemory(BlockBasedTableConfig config) {
+    config.setNoBlockCache(false).setBlockCache(memory.cache());
+    if (memory.writeBuffers().isPresent()) {
+      // Index and filter blocks count against the one limit, too.
+      config
+          .setCacheIndexAndFilterBlocks(true)
+          .setCacheIndexAndFilterBlocksWithHighPriority(true)
+          .setPinL0FilterAndIndexBlocksInCache(true)
+          .setPinTopLevelIndexAndFilter(true);
     }
     return config;
   }

@@ -1,7 +1,11 @@
 package io.alluvium.rocksdb;
 
+import io.alluvium.StateBackendException;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Deque;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.rocksdb.AbstractNativeReference;
 
@@ -12,7 +16,7 @@ import org.rocksdb.AbstractNativeReference;
 final class Natives implements AutoCloseable {
 
   private final AtomicInteger live;
-  private final Deque<AbstractNativeReference> open = new ArrayDeque<>();
+  private final Deque<AutoCloseable> open = new ArrayDeque<>();
 
   /**
    * @param live how many native objects the process holds, counted up and down by all owners
@@ -32,18 +36,41 @@ final class Natives implements AutoCloseable {
     return reference;
   }
 
+  /**
+   * A collection for handles of others, which are closed in the order of their addition, after all
+   * that is added here later.
+   */
+  Collection<AutoCloseable> handles() {
+    List<AutoCloseable> handles = new ArrayList<>();
+    open.push(
+        () -> {
+          try (Natives reversed = new Natives(new AtomicInteger())) {
+            for (int i = handles.size() - 1; i >= 0; i--) {
+              reversed.open.push(handles.get(i));
+            }
+            handles.clear();
+          }
+        });
+    live.incrementAndGet();
+    return handles;
+  }
+
   /** Closes everything; the first failure is thrown, later ones are suppressed. Idempotent. */
   @Override
   public void close() {
     RuntimeException first = null;
     while (!open.isEmpty()) {
-      AbstractNativeReference reference = open.pop();
+      AutoCloseable reference = open.pop();
       live.decrementAndGet();
       try {
         reference.close();
-      } catch (RuntimeException e) {
+      } catch (Exception e) {
         if (first == null) {
-          first = e;
+          first =
+              e instanceof RuntimeException unchecked
+                  ? unchecked
+                  : StateBackendException.of(
+                      StateBackendException.Kind.INTERNAL, "cannot close a handle", e);
         } else {
           first.addSuppressed(e);
         }

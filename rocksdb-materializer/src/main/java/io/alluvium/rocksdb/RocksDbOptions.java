@@ -7,6 +7,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import org.rocksdb.CompactionStyle;
 import org.rocksdb.CompressionType;
 import org.rocksdb.InfoLogLevel;
 
@@ -31,8 +32,8 @@ final class RocksDbOptions {
       Option.real(
           PREFIX + "memory.write-buffer-ratio",
           0.5,
-          0.05,
-          0.95,
+          0.01,
+          0.99,
           "Share of the memory that write buffers may take at most.");
 
   static final Option<Double> HIGH_PRIO_RATIO =
@@ -40,9 +41,9 @@ final class RocksDbOptions {
           PREFIX + "memory.high-prio-pool-ratio",
           0.1,
           0.0,
-          0.9,
-          "Share of the block cache that is kept for index and filter blocks. Together with the"
-              + " write-buffer ratio it must stay below 1.");
+          0.99,
+          "Share of the block cache that is kept for index and filter blocks. It must leave room for"
+              + " data blocks: with a write-buffer ratio r it stays below 1 - 2r / (3 - r).");
 
   static final Option<Boolean> PARTITIONED_INDEX =
       Option.bool(
@@ -71,7 +72,7 @@ final class RocksDbOptions {
       Option.integer(
           PREFIX + "writebuffer.count",
           2,
-          2,
+          1,
           64,
           "Write buffers of a table, the active one and those being written.");
 
@@ -112,9 +113,27 @@ final class RocksDbOptions {
           RocksDbOptions::parseCompression,
           Optional.of("LZ4_COMPRESSION"),
           false,
-          "NO_COMPRESSION or LZ4_COMPRESSION for each level, separated by ';'",
+          "for each level, separated by ';', one of " + String.join(", ", Names.CODECS.keySet()),
           "Compression of the files, from the first level on; the last one given holds for all"
-              + " deeper levels.");
+              + " deeper levels. Which of them exist depends on the RocksDB library, also of the"
+              + " process that reads the files later; NO, SNAPPY and LZ4 can be relied on.");
+
+  static final Option<CompactionStyle> COMPACTION_STYLE =
+      new Option<>(
+          PREFIX + "compaction.style",
+          RocksDbOptions::parseCompactionStyle,
+          Optional.of("LEVEL"),
+          false,
+          "one of " + String.join(", ", Names.STYLES.keySet()),
+          "How files are merged. NONE never merges any. RocksDB's FIFO does not exist here: it"
+              + " deletes the oldest state.");
+
+  static final Option<Boolean> DYNAMIC_LEVELS =
+      Option.bool(
+          PREFIX + "compaction.level.use-dynamic-size",
+          true,
+          "Whether the sizes of the levels follow the size of the last one, which wastes less space"
+              + " on overwritten values.");
 
   static final Option<Long> TARGET_FILE_SIZE =
       Option.size(
@@ -162,8 +181,26 @@ final class RocksDbOptions {
           RocksDbOptions::parseLogLevel,
           Optional.of("WARN_LEVEL"),
           false,
-          "one of " + String.join(", ", LogLevels.BY_NAME.keySet()),
+          "one of " + String.join(", ", Names.LOG_LEVELS.keySet()),
           "What RocksDB writes to its own LOG file beside the table.");
+
+  static final Option<Long> LOG_MAX_FILE_SIZE =
+      Option.size(
+          PREFIX + "log.max-file-size",
+          "1 mb",
+          0,
+          GB,
+          "Size at which RocksDB begins a new LOG file. 0: never.");
+
+  static final Option<Integer> LOG_FILES =
+      Option.integer(PREFIX + "log.file-num", 2, 1, 1000, "LOG files that RocksDB keeps.");
+
+  static final Option<String> LOG_DIRECTORY =
+      Option.text(
+          PREFIX + "log.dir",
+          "",
+          "Where RocksDB puts its LOG files, under names that hold the table's directory; they"
+              + " outlive the table. Empty: beside the table, with which they go.");
 
   static final Option<Boolean> METRIC_CACHE_CAPACITY =
       metric("block-cache-capacity", "the capacity of the shared block cache in bytes");
@@ -193,12 +230,17 @@ final class RocksDbOptions {
           BLOOM_FILTER,
           BLOOM_BITS,
           COMPRESSION,
+          COMPACTION_STYLE,
+          DYNAMIC_LEVELS,
           TARGET_FILE_SIZE,
           LEVEL_BASE_SIZE,
           THREADS,
           OPEN_FILES,
           WRITE_BATCH_SIZE,
           LOG_LEVEL,
+          LOG_MAX_FILE_SIZE,
+          LOG_FILES,
+          LOG_DIRECTORY,
           METRIC_CACHE_CAPACITY,
           METRIC_CACHE_USAGE,
           METRIC_CACHE_PINNED,
@@ -215,39 +257,34 @@ final class RocksDbOptions {
         "Registers a gauge with " + what + "; it costs nothing until somebody reads it.");
   }
 
-  /** Only what both RocksDB lines that may read the files carry, and nothing slower than LZ4. */
   private static List<CompressionType> parseCompression(String text) {
     List<CompressionType> levels =
-        Arrays.stream(text.split(";", -1))
-            .map(
-                level ->
-                    switch (level.trim().toUpperCase(Locale.ROOT)) {
-                      case "NO_COMPRESSION" -> CompressionType.NO_COMPRESSION;
-                      case "LZ4_COMPRESSION" -> CompressionType.LZ4_COMPRESSION;
-                      default ->
-                          throw new IllegalArgumentException(
-                              "must be NO_COMPRESSION or LZ4_COMPRESSION, or several of them"
-                                  + " separated by ';'");
-                    })
-            .toList();
-    if (levels.size() > DbSettings.LEVELS) {
-      throw new IllegalArgumentException("must name at most " + DbSettings.LEVELS + " levels");
+        Arrays.stream(text.split(";", -1)).map(level -> named(Names.CODECS, level)).toList();
+    if (levels.size() > Requirements.LEVELS) {
+      throw new IllegalArgumentException("must name at most " + Requirements.LEVELS + " levels");
     }
     return levels;
   }
 
   private static InfoLogLevel parseLogLevel(String text) {
-    InfoLogLevel level = LogLevels.BY_NAME.get(text.trim().toUpperCase(Locale.ROOT));
-    if (level == null) {
-      throw new IllegalArgumentException(
-          "must be one of " + String.join(", ", LogLevels.BY_NAME.keySet()));
+    return named(Names.LOG_LEVELS, text);
+  }
+
+  private static CompactionStyle parseCompactionStyle(String text) {
+    return named(Names.STYLES, text);
+  }
+
+  private static <T> T named(Map<String, T> byName, String text) {
+    T value = byName.get(text.trim().toUpperCase(Locale.ROOT));
+    if (value == null) {
+      throw new IllegalArgumentException("must be one of " + String.join(", ", byName.keySet()));
     }
-    return level;
+    return value;
   }
 
   /** Apart from the options, because those are made before it. */
-  private static final class LogLevels {
-    static final Map<String, InfoLogLevel> BY_NAME =
+  private static final class Names {
+    static final Map<String, InfoLogLevel> LOG_LEVELS =
         new TreeMap<>(
             Map.of(
                 "DEBUG_LEVEL", InfoLogLevel.DEBUG_LEVEL,
@@ -256,5 +293,24 @@ final class RocksDbOptions {
                 "ERROR_LEVEL", InfoLogLevel.ERROR_LEVEL,
                 "FATAL_LEVEL", InfoLogLevel.FATAL_LEVEL,
                 "HEADER_LEVEL", InfoLogLevel.HEADER_LEVEL));
+
+    static final Map<String, CompressionType> CODECS =
+        new TreeMap<>(
+            Map.of(
+                "NO_COMPRESSION", CompressionType.NO_COMPRESSION,
+                "SNAPPY_COMPRESSION", CompressionType.SNAPPY_COMPRESSION,
+                "ZLIB_COMPRESSION", CompressionType.ZLIB_COMPRESSION,
+                "BZLIB2_COMPRESSION", CompressionType.BZLIB2_COMPRESSION,
+                "LZ4_COMPRESSION", CompressionType.LZ4_COMPRESSION,
+                "LZ4HC_COMPRESSION", CompressionType.LZ4HC_COMPRESSION,
+                "XPRESS_COMPRESSION", CompressionType.XPRESS_COMPRESSION,
+                "ZSTD_COMPRESSION", CompressionType.ZSTD_COMPRESSION));
+
+    static final Map<String, CompactionStyle> STYLES =
+        new TreeMap<>(
+            Map.of(
+                "LEVEL", CompactionStyle.LEVEL,
+                "UNIVERSAL", CompactionStyle.UNIVERSAL,
+                "NONE", CompactionStyle.NONE));
   }
 }

@@ -55,7 +55,7 @@ final class RocksDbScan implements TableScan {
               }
             });
     try {
-      ReadOptions options = natives.add(new ReadOptions());
+      ReadOptions options = natives.add(new ReadOptions(database.readOptions()));
       if (to != null) {
         options.setIterateUpperBound(natives.add(new Slice(to)));
       }

@@ -19,20 +19,24 @@ import org.rocksdb.ColumnFamilyHandle;
 import org.rocksdb.ReadOptions;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
+import org.rocksdb.TickerType;
 import org.rocksdb.WriteOptions;
 
 /**
  * A table in RocksDB without a write-ahead log: the changelog is the durability. Confined to the
- * task thread, except {@link #cut}, {@link #property} and {@link #close} (any thread) and {@link
- * #apply} (several threads, disjoint key groups). Owns its database.
+ * task thread, except {@link #cut}, {@link #property}, {@link #ticker} and {@link #close} (any
+ * thread) and {@link #apply} (several threads, disjoint key groups). Owns its database.
  *
  * <p>Freed native memory must never be touched: every call enters {@link UseGuard}, and an open
  * scan counts as a call. Closing waits for those who are inside, and tells RocksDB before to stop
  * its background work, so that a cut that waits for a flush, or a write that is stalled, ends soon.
  */
-final class RocksDbTable implements Table {
+final class RocksDbTable implements Table, RocksDbHost.Readings {
 
   private static final int NOT_FOUND = RocksDB.NOT_FOUND;
+
+  /** Properties that RocksDB gives as text only. */
+  private static final String FILES_AT_LEVEL = "rocksdb.num-files-at-level";
 
   private final Database database;
   private final Execution execution;
@@ -68,7 +72,7 @@ final class RocksDbTable implements Table {
     this.db = database.db();
     this.data = database.data();
     this.writeOptions = database.writeOptions();
-    this.readOptions = natives.add(new ReadOptions());
+    this.readOptions = database.readOptions();
     this.prefixRemover = new PrefixRemover(database, natives);
     this.bulkApply = new BulkApply(database, natives, workDirectory, settings);
     this.guard =
@@ -218,15 +222,29 @@ final class RocksDbTable implements Table {
     }
   }
 
-  /** A number that RocksDB keeps about the data; 0 once the table is closed. */
-  long property(String name) {
+  @Override
+  public long property(String name) {
     if (!guard.tryEnter()) {
       return 0;
     }
     try {
-      return db.getLongProperty(data, name);
+      return name.startsWith(FILES_AT_LEVEL)
+          ? Long.parseLong(db.getProperty(data, name))
+          : db.getLongProperty(data, name);
     } catch (RocksDBException e) {
       throw failure(e, "read property " + name);
+    } finally {
+      guard.exit();
+    }
+  }
+
+  @Override
+  public long ticker(TickerType type) {
+    if (!guard.tryEnter()) {
+      return 0;
+    }
+    try {
+      return database.statistics().map(counted -> counted.getTickerCount(type)).orElse(0L);
     } finally {
       guard.exit();
     }

@@ -34,6 +34,16 @@ public final class RocksDbTableProvider implements TableProvider {
   @Override
   public Tables open(Configuration configuration, Execution execution, Metrics metrics) {
     NativeLibrary.load();
-    return new RocksDbTables(configuration, execution, metrics);
+    return new RocksDbTables(configuration, execution, metrics, RocksDbHost.NONE);
+  }
+
+  /**
+   * As {@link #open(Configuration, Execution, Metrics)}, inside an engine that knows RocksDB
+   * itself.
+   */
+  public Tables open(
+      Configuration configuration, Execution execution, Metrics metrics, RocksDbHost host) {
+    NativeLibrary.load();
+    return new RocksDbTables(configuration, execution, metrics, host);
   }
 }

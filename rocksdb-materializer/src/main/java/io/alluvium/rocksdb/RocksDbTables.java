@@ -22,13 +22,15 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 
 /**
- * All RocksDB tables of a process and the memory that they share. Thread-safe. Owns the shared
- * memory; the tables keep it alive natively, so that the order of closing does no harm.
+ * RocksDB tables and the memory that they share, which is all of a process unless a host shares it
+ * further. Thread-safe. Owns the memory that it made; the tables keep it alive natively, so that
+ * the order of closing does no harm.
  */
 final class RocksDbTables implements TableProvider.Tables {
 
   private final Configuration configuration;
   private final Execution execution;
+  private final RocksDbHost host;
   private final AtomicInteger live = new AtomicInteger();
   private final Natives natives = new Natives(live);
   private final UseGuard guard = new UseGuard("the RocksDB of this process", natives::close);
@@ -37,16 +39,18 @@ final class RocksDbTables implements TableProvider.Tables {
   private final DbSettings settings;
   private final DiskProbe diskProbe;
 
-  RocksDbTables(Configuration configuration, Execution execution, Metrics metrics) {
+  RocksDbTables(
+      Configuration configuration, Execution execution, Metrics metrics, RocksDbHost host) {
     this.configuration = configuration;
     this.execution = execution;
+    this.host = host;
     try {
-      this.memory = new SharedMemory(configuration, natives);
+      this.memory = new SharedMemory(configuration, host, natives);
     } catch (RuntimeException e) {
       natives.close();
       throw e;
     }
-    this.settings = new DbSettings(configuration, memory);
+    this.settings = new DbSettings(configuration, memory, host);
     this.diskProbe = new DiskProbe(execution);
     registerGauges(metrics);
   }
@@ -64,7 +68,9 @@ final class RocksDbTables implements TableProvider.Tables {
             "the directory '" + directory + "' of a table must be empty, but holds one already");
       }
       Files.createDirectories(directory);
-      boolean unused = diskProbe.check(directory);
+      if (host.checksDisk()) {
+        boolean unused = diskProbe.check(directory);
+      }
       Natives tableNatives = natives.sibling();
       Database database =
           new TableRestore(settings, directory, keyGroups).open(parts, foreign, tableNatives);
@@ -77,6 +83,7 @@ final class RocksDbTables implements TableProvider.Tables {
               execution,
               open::remove);
       open.add(table);
+      host.opened(table);
       return table;
     } catch (IOException e) {
       throw RocksDbFailures.of(e, "make the directory of a table", directory);

@@ -181,17 +181,18 @@ final class FailuresTest {
   void options_ratiosThatLeaveNoCache_areInvalid() {
     Map<String, String> settings =
         Map.of(
-            RocksDbOptions.WRITE_BUFFER_RATIO.key(), "0.8",
+            RocksDbOptions.WRITE_BUFFER_RATIO.key(), "0.9",
             RocksDbOptions.HIGH_PRIO_RATIO.key(), "0.2");
     assertFails(
             Kind.INVALID,
             () -> new TestTables(directory, settings, io.alluvium.spi.Metrics.NONE).close())
-        .hasMessageContaining("less than 1");
+        .hasMessageContaining("leave no room");
   }
 
   @ParameterizedTest
   @CsvSource({
-    "compression.per.level, SNAPPY_COMPRESSION, LZ4_COMPRESSION",
+    "compression.per.level, GZIP, LZ4_COMPRESSION",
+    "compaction.style, FIFO, UNIVERSAL",
     "compression.per.level, LZ4_COMPRESSION;LZ4_COMPRESSION;LZ4_COMPRESSION;LZ4_COMPRESSION"
         + ";LZ4_COMPRESSION;LZ4_COMPRESSION;LZ4_COMPRESSION;LZ4_COMPRESSION, at most 7",
     "log.level, LOUD, WARN_LEVEL",

@@ -46,13 +46,17 @@ final class TestTables implements AutoCloseable {
   }
 
   TestTables(Path directory, Map<String, String> settings, Metrics metrics) {
+    this(directory, settings, metrics, RocksDbHost.NONE);
+  }
+
+  TestTables(Path directory, Map<String, String> settings, Metrics metrics, RocksDbHost host) {
     this.directory = directory;
     RocksDbTableProvider provider = new RocksDbTableProvider();
     Map<String, String> all = new HashMap<>(SMALL);
     all.putAll(settings);
     this.tables =
         (RocksDbTables)
-            provider.open(Configuration.of(all, provider.options()), execution, metrics);
+            provider.open(Configuration.of(all, provider.options()), execution, metrics, host);
   }
 
   Path fresh() {
