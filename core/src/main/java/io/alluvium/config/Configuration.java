@@ -84,6 +84,11 @@ public final class Configuration {
     }
   }
 
+  /** {@code "; did you mean '...'?"} for a key that is not known, or nothing. */
+  public static String suggestion(String key, Collection<String> known) {
+    return Suggestion.of(key, known);
+  }
+
   /** The value of an option, or its default. */
   public <T> T get(Option<T> option) {
     String text = values.get(option.key());

@@ -104,10 +104,14 @@ final class ByteSubtask implements ByteBackend {
   private final AtomicReference<@Nullable Thread> closer = new AtomicReference<>();
 
   private volatile @Nullable LiveRegistration live;
+  private final Runnable uncounted;
 
   ByteSubtask(Parts parts, Context context) {
     this.parts = parts;
     this.context = context;
+    this.uncounted =
+        context.metrics.countUnmaterialized(
+            () -> parts.changelog.bytesSince(parts.bases.durableUpTo()));
   }
 
   /**
@@ -432,6 +436,7 @@ final class ByteSubtask implements ByteBackend {
   }
 
   private void release() {
+    uncounted.run();
     Closing closing = new Closing();
     CompletableFuture<Void> lastSyncPart = syncParts.close();
     closing.run(parts.writes::close);

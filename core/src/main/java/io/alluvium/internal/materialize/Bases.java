@@ -100,6 +100,17 @@ public final class Bases {
     }
   }
 
+  /** Every change below this is in files that are durable; 0 when nothing is. */
+  public synchronized long durableUpTo() {
+    long upTo = newest.map(Base::position).orElse(0L);
+    for (Attempt attempt : attempts) {
+      if (attempt.files != null) {
+        upTo = Math.max(upTo, attempt.position);
+      }
+    }
+    return upTo;
+  }
+
   /** The attempt came to nothing. */
   public synchronized void failed(Attempt attempt) {
     // What is durable stays: the changelog below it may be gone.
