@@ -28,6 +28,10 @@ final class ArchitectureTest {
   private static final String ROCKSDB = "io.alluvium.rocksdb..";
   private static final String S3 = "io.alluvium.blobstore.s3..";
   private static final String FLINK = "io.alluvium.flink..";
+
+  /** Translates what Flink says in RocksDB's own types. */
+  private static final String FLINK_ROCKSDB = "io.alluvium.flink.rocksdb..";
+
   private static final String TESTKIT = "io.alluvium.testkit..";
   private static final String TESTKIT_S3 = "io.alluvium.testkit.s3..";
   private static final String CLI = "io.alluvium.cli..";
@@ -69,7 +73,7 @@ final class ArchitectureTest {
           .whereLayer("blobstore-s3")
           .mayOnlyAccessLayers("core")
           .whereLayer("flink-adapter")
-          .mayOnlyAccessLayers("core")
+          .mayOnlyAccessLayers("core", "rocksdb-materializer")
           .whereLayer("testkit")
           .mayOnlyAccessLayers("core")
           .whereLayer("cli")
@@ -81,7 +85,7 @@ final class ArchitectureTest {
   static final ArchRule rocksdb_staysInItsModule =
       noClasses()
           .that()
-          .resideOutsideOfPackage(ROCKSDB)
+          .resideOutsideOfPackages(ROCKSDB, FLINK_ROCKSDB)
           .should()
           .dependOnClassesThat()
           .resideInAPackage("org.rocksdb..")

@@ -1,7 +1,6 @@
 package io.alluvium.flink;
 
 import java.io.IOException;
-import java.util.concurrent.atomic.AtomicReference;
 import org.apache.flink.api.common.ExecutionConfig;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.configuration.ReadableConfig;
@@ -23,8 +22,7 @@ public final class AlluviumStateBackend extends AbstractManagedMemoryStateBacken
 
   private static final Logger LOG = LoggerFactory.getLogger(AlluviumStateBackend.class);
 
-  /** The newest job whose wrapper was warned about. */
-  private static final AtomicReference<JobID> WARNED_OF = new AtomicReference<>();
+  private static final OncePerJob REMARKS = new OncePerJob();
 
   private static final long serialVersionUID = 1L;
 
@@ -36,7 +34,10 @@ public final class AlluviumStateBackend extends AbstractManagedMemoryStateBacken
    * @throws org.apache.flink.configuration.IllegalConfigurationException on a Flink that is too old
    */
   public AlluviumStateBackend() {
-    this(Settings.of(new org.apache.flink.configuration.Configuration()));
+    this(
+        Settings.of(
+            new org.apache.flink.configuration.Configuration(),
+            AlluviumStateBackend.class.getClassLoader()));
     FlinkVersion.check();
   }
 
@@ -46,7 +47,7 @@ public final class AlluviumStateBackend extends AbstractManagedMemoryStateBacken
 
   @Override
   public AlluviumStateBackend configure(ReadableConfig config, ClassLoader classLoader) {
-    AlluviumStateBackend configured = new AlluviumStateBackend(Settings.of(config));
+    AlluviumStateBackend configured = new AlluviumStateBackend(Settings.of(config, classLoader));
     configured.latencyTrackingConfigBuilder = latencyTrackingConfigBuilder.configure(config);
     configured.sizeTrackingConfigBuilder = sizeTrackingConfigBuilder.configure(config);
     return configured;
@@ -59,7 +60,7 @@ public final class AlluviumStateBackend extends AbstractManagedMemoryStateBacken
 
   @Override
   public boolean useManagedMemory() {
-    return settings.managedMemory() && !settings.onHeap();
+    return settings.usesManagedMemory();
   }
 
   /** The first checkpoint after a restore without claim stores everything anew. */
@@ -82,7 +83,7 @@ public final class AlluviumStateBackend extends AbstractManagedMemoryStateBacken
   <K> AbstractKeyedStateBackend<K> createKeyedStateBackend(
       KeyedStateBackendParameters<K> parameters, KeyedBackendBuilder.Between between)
       throws IOException {
-    warnIfWrapped(parameters.getJobID());
+    remark(parameters.getJobID());
     return new KeyedBackendBuilder<>(
             settings,
             parameters,
@@ -93,14 +94,12 @@ public final class AlluviumStateBackend extends AbstractManagedMemoryStateBacken
         .build();
   }
 
-  /** Once a job and TaskManager, not for each of its subtasks whenever one starts again. */
-  private void warnIfWrapped(JobID job) {
-    if (settings.wrapped() && !job.equals(WARNED_OF.getAndSet(job))) {
+  private void remark(JobID job) {
+    if (!settings.remarks().isEmpty() && REMARKS.isFirst(job)) {
       LOG.warn(
-          "'state.changelog.enabled' puts Flink's own changelog on top of Alluvium in job {}, which"
-              + " logs every change itself; set it to false, Alluvium's own switch is '{}'",
+          "Options of job {} that Alluvium does not follow:\n  {}",
           job,
-          AlluviumOptions.CHANGELOG_ENABLED.key());
+          String.join("\n  ", settings.remarks()));
     }
   }
 

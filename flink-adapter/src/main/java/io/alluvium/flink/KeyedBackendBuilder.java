@@ -6,7 +6,10 @@ import io.alluvium.KeyGroupRange;
 import io.alluvium.RestoreMode;
 import io.alluvium.StateBackend;
 import io.alluvium.bytes.ByteBackend;
+import io.alluvium.flink.rocksdb.RocksDbInFlink;
+import io.alluvium.flink.rocksdb.RocksDbMemory;
 import io.alluvium.spi.Execution;
+import io.alluvium.spi.Metrics;
 import io.alluvium.spi.RetryPolicy;
 import io.alluvium.spi.TableProvider;
 import java.io.File;
@@ -22,9 +25,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.function.UnaryOperator;
-import org.apache.flink.core.memory.ManagedMemoryUseCase;
 import org.apache.flink.runtime.execution.Environment;
-import org.apache.flink.runtime.memory.OpaqueMemoryResource;
 import org.apache.flink.runtime.state.AbstractStateBackend;
 import org.apache.flink.runtime.state.BackendBuildingException;
 import org.apache.flink.runtime.state.InternalKeyContextImpl;
@@ -37,6 +38,8 @@ import org.apache.flink.runtime.state.StateSerializerProvider;
 import org.apache.flink.runtime.state.metrics.LatencyTrackingStateConfig;
 import org.apache.flink.runtime.state.metrics.SizeTrackingStateConfig;
 import org.apache.flink.util.IOUtils;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Makes one keyed backend, empty or restored; a failure leaves nothing behind. Used once, on the
@@ -57,7 +60,8 @@ final class KeyedBackendBuilder<K> {
     static final Between NOTHING = new Between(bytes -> bytes, execution -> execution);
   }
 
-  private static final String MEMORY_TYPE = "state-alluvium-managed-memory";
+  private static final Logger LOG = LoggerFactory.getLogger(KeyedBackendBuilder.class);
+  private static final OncePerJob SMALL_MEMORY = new OncePerJob();
 
   private final Settings settings;
   private final KeyedStateBackendParameters<K> parameters;
@@ -98,8 +102,9 @@ final class KeyedBackendBuilder<K> {
     SharedResources.Threads shared = SharedResources.threads(settings);
     Execution threads = shared.execution();
     opened.push(SharedResources::releaseThreads);
-    FlinkMetrics metrics = new FlinkMetrics(parameters.getMetricGroup());
-    TableProvider.Tables tables = tables(threads);
+    FlinkMetrics metrics =
+        new FlinkMetrics(parameters.getMetricGroup(), parameters.getCustomInitializationMetrics());
+    TableProvider.Tables tables = tables(shared, metrics.ofCore());
     Directories directories = directories();
     opened.push(directories);
     LocalRecoveryConfig localRecovery =
@@ -189,35 +194,36 @@ final class KeyedBackendBuilder<K> {
         opened);
   }
 
-  /** Managed memory is one budget of the slot: the tables in it are shared by its backends. */
-  private TableProvider.Tables tables(Execution threads) throws Exception {
-    if (settings.managedMemory() && !settings.onHeap()) {
-      double fraction = parameters.getManagedMemoryFraction();
-      if (fraction <= 0) {
-        throw new IllegalArgumentException(
-            "The managed memory fraction of the state backend is "
-                + fraction
-                + "; give '"
-                + ManagedMemoryUseCase.STATE_BACKEND
-                + "' a weight in 'taskmanager.memory.managed.consumer-weights', or set"
-                + " 'state.backend.rocksdb.memory.managed' to false");
-      }
-      OpaqueMemoryResource<TableProvider.Tables> lease =
-          parameters
-              .getEnv()
-              .getMemoryManager()
-              .getSharedMemoryResourceForManagedMemory(
-                  MEMORY_TYPE,
-                  bytes ->
-                      SharedResources.openTables(
-                          settings.with(Settings.MEMORY, bytes + " b"), threads),
-                  fraction);
-      opened.push(lease);
-      return lease.getResourceHandle();
+  /** Each keyed backend has tables of its own; RocksDB's memory is shared below them. */
+  private TableProvider.Tables tables(SharedResources.Threads shared, Metrics metrics)
+      throws Exception {
+    if (!settings.onRocksDb()) {
+      return opened(SharedResources.openTables(settings, shared.execution(), metrics));
     }
-    TableProvider.Tables own = SharedResources.openTables(settings.core(), threads);
-    opened.push(own);
-    return own;
+    RocksDbMemory memory =
+        opened(
+            RocksDbMemory.lease(
+                settings.memory(), parameters.getEnv(), parameters.getManagedMemoryFraction()));
+    memory
+        .remark()
+        .filter(unused -> SMALL_MEMORY.isFirst(parameters.getJobID()))
+        .ifPresent(remark -> LOG.warn("Job {}: {}", parameters.getJobID(), remark));
+    return opened(
+        RocksDbInFlink.open(
+            new RocksDbInFlink.Surroundings(
+                SharedResources.configuration(
+                    settings.withPartitionedIndex(memory.partitionedIndex())),
+                shared.execution(),
+                metrics),
+            memory,
+            settings.rocksDb(),
+            parameters.getMetricGroup(),
+            () -> shared.diskChecked().compareAndSet(false, true)));
+  }
+
+  private <T extends AutoCloseable> T opened(T resource) {
+    opened.push(resource);
+    return resource;
   }
 
   private Directories directories() throws IOException {

@@ -1,73 +1,45 @@
 package io.alluvium.flink;
 
+import io.alluvium.flink.rocksdb.NativeOptions;
+import io.alluvium.flink.rocksdb.RocksDbMemory;
 import java.io.Serializable;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import org.apache.flink.configuration.ConfigOption;
 import org.apache.flink.configuration.ConfigOptions;
 import org.apache.flink.configuration.MemorySize;
 import org.apache.flink.configuration.ReadableConfig;
-import org.apache.flink.configuration.StateChangelogOptions;
 
 /**
  * What the user said, in the words of core's configuration. Immutable; travels with the job.
  *
  * @param core settings for core, as text by key
- * @param managedMemory whether native memory comes from the slot's managed memory
- * @param wrapped whether Flink's own changelog is on top
+ * @param memory where RocksDB's memory comes from
+ * @param rocksDb what is said in Flink's own types
+ * @param remarks about options that have no effect, a line each
  */
-record Settings(Map<String, String> core, boolean managedMemory, boolean wrapped)
+record Settings(
+    Map<String, String> core,
+    RocksDbMemory.Wanted memory,
+    NativeOptions rocksDb,
+    List<String> remarks)
     implements Serializable {
 
-  private static final String ROCKSDB = "state.backend.rocksdb.";
-  private static final String FIXED_PER_SLOT = ROCKSDB + "memory.fixed-per-slot";
-  private static final String FIXED_PER_TM = ROCKSDB + "memory.fixed-per-tm";
-  private static final String MANAGED = ROCKSDB + "memory.managed";
-  static final String MEMORY = FIXED_PER_TM;
+  private static final String PARTITIONED =
+      OptionTable.ROCKSDB + "memory.partitioned-index-filters";
+  private static final String RESTORE_THREADS = "alluvium.restore.num-threads";
+  private static final int DEFAULT_RESTORE_THREADS = 8;
 
-  /** Passed on to core as they are, when the user gave them. */
-  private static final List<String> PASSED_ON =
-      List.of(
-          "dstl.dfs.compression.enabled",
-          "dstl.dfs.preemptive-persist-threshold",
-          "dstl.dfs.batch.persist-delay",
-          "dstl.dfs.batch.persist-size-threshold",
-          "dstl.dfs.upload.num-threads",
-          "dstl.dfs.upload.max-in-flight",
-          "dstl.dfs.upload.retry-policy",
-          "dstl.dfs.upload.timeout",
-          "dstl.dfs.upload.max-attempts",
-          "dstl.dfs.upload.next-attempt-delay",
-          "alluvium.materialize.num-threads",
-          "alluvium.restore.time-objective",
-          "alluvium.restore.num-threads",
-          ROCKSDB + "localdir",
-          ROCKSDB + "memory.write-buffer-ratio",
-          ROCKSDB + "memory.high-prio-pool-ratio",
-          ROCKSDB + "memory.partitioned-index-filters",
-          ROCKSDB + "writebuffer.size",
-          ROCKSDB + "writebuffer.count",
-          ROCKSDB + "writebuffer.number-to-merge",
-          ROCKSDB + "block.blocksize",
-          ROCKSDB + "block.metadata-blocksize",
-          ROCKSDB + "use-bloom-filter",
-          ROCKSDB + "bloom-filter.bits-per-key",
-          ROCKSDB + "compression.per.level",
-          ROCKSDB + "compaction.level.target-file-size-base",
-          ROCKSDB + "compaction.level.max-size-level-base",
-          ROCKSDB + "thread.num",
-          ROCKSDB + "files.open",
-          ROCKSDB + "write-batch-size",
-          ROCKSDB + "log.level");
-
-  static Settings of(ReadableConfig config) {
-    Map<String, String> core = new TreeMap<>();
-    for (String key : PASSED_ON) {
-      config.getOptional(text(key)).ifPresent(value -> core.put(key, value));
-    }
+  /**
+   * @param classLoader finds the job's classes
+   */
+  static Settings of(ReadableConfig config, ClassLoader classLoader) {
+    Map<String, String> core = OptionTable.forCore(config);
+    MemorySize blockCache = predefined(config, core);
+    adapt(config, core);
     core.put("state.backend.type", config.get(AlluviumOptions.TABLE));
     core.put(
         "state.backend.changelog.enabled",
@@ -80,28 +52,40 @@ record Settings(Map<String, String> core, boolean managedMemory, boolean wrapped
         String.valueOf(config.get(AlluviumOptions.MATERIALIZE_FAILURES_ALLOWED)));
     // Required by core; Flink's streams take its place.
     core.put("state.checkpoints.dir", "memory:flink");
-    boolean fixed =
-        memory(config, FIXED_PER_SLOT, core)
-            || memory(config, FIXED_PER_TM, core)
-            || !config
-                .getOptional(ConfigOptions.key(MANAGED).booleanType().noDefaultValue())
-                .orElse(true);
     return new Settings(
         Collections.unmodifiableMap(core),
-        !fixed,
-        config.get(StateChangelogOptions.ENABLE_STATE_CHANGE_LOG));
+        RocksDbMemory.Wanted.of(config, blockCache.getBytes()),
+        NativeOptions.of(config, classLoader),
+        new ArrayList<>(OptionTable.remarks(config)));
   }
 
-  private static boolean memory(ReadableConfig config, String key, Map<String, String> core) {
-    var size = config.getOptional(ConfigOptions.key(key).memoryType().noDefaultValue());
-    size.map(MemorySize::getBytes).ifPresent(bytes -> core.put(MEMORY, bytes + " b"));
-    return size.isPresent();
+  /**
+   * Adds the predefined options that the user did not give himself.
+   *
+   * @return the size of a block cache that is not shared, which is no setting of core's
+   */
+  private static MemorySize predefined(ReadableConfig config, Map<String, String> core) {
+    Map<String, String> options =
+        Predefined.of(
+            config.get(
+                ConfigOptions.key(OptionTable.PREDEFINED).stringType().defaultValue("DEFAULT")));
+    options.forEach((name, value) -> core.putIfAbsent(OptionTable.ROCKSDB + name, value));
+    String cache = core.remove(OptionTable.BLOCK_CACHE_SIZE);
+    return config
+        .getOptional(ConfigOptions.key(OptionTable.BLOCK_CACHE_SIZE).memoryType().noDefaultValue())
+        .orElse(MemorySize.parse(cache == null ? "8 mb" : cache));
   }
 
-  private static ConfigOption<String> text(String key) {
-    ConfigOption<String> option = ConfigOptions.key(key).stringType().noDefaultValue();
-    // Flink 2 calls the options of its own log so.
-    return key.startsWith("dstl.") ? option.withFallbackKeys("state.changelog." + key) : option;
+  /** Where Flink's values mean a little more than core's. */
+  private static void adapt(ReadableConfig config, Map<String, String> core) {
+    // Flink then counts changes instead of bytes.
+    core.remove(OptionTable.WRITE_BATCH_SIZE, "0 b");
+    if (!core.containsKey(RESTORE_THREADS)) {
+      config
+          .getOptional(ConfigOptions.key(OptionTable.TRANSFER_THREADS).intType().noDefaultValue())
+          .filter(threads -> threads > DEFAULT_RESTORE_THREADS)
+          .ifPresent(threads -> core.put(RESTORE_THREADS, threads.toString()));
+    }
   }
 
   private static String millis(Duration duration) {
@@ -115,8 +99,21 @@ record Settings(Map<String, String> core, boolean managedMemory, boolean wrapped
     return all;
   }
 
+  /** As text for core's RocksDB tables. */
+  Map<String, String> withPartitionedIndex(boolean partitioned) {
+    return with(PARTITIONED, String.valueOf(partitioned));
+  }
+
+  boolean usesManagedMemory() {
+    return onRocksDb() && memory.usesManagedMemory();
+  }
+
   boolean changelogEnabled() {
     return Boolean.parseBoolean(core.get("state.backend.changelog.enabled"));
+  }
+
+  boolean onRocksDb() {
+    return "rocksdb".equals(core.get("state.backend.type"));
   }
 
   boolean onHeap() {

@@ -12,12 +12,11 @@ import java.util.Map;
 import java.util.ServiceLoader;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Threads and tables that the keyed backends of a TaskManager, or of one slot, share. Thread-safe.
- */
+/** What the keyed backends of a TaskManager share, and how they find their tables. Thread-safe. */
 final class SharedResources {
 
   private static final Object LOCK = new Object();
@@ -37,8 +36,9 @@ final class SharedResources {
    *     may keep them. Each checkpoint under way bounds its files; attempts of one that was given
    *     up are closed, but one whose stream cannot even be closed keeps its thread until the
    *     storage answers
+   * @param diskChecked whether a table has looked at the local disk
    */
-  record Threads(Execution execution, ExecutorService files) {
+  record Threads(Execution execution, ExecutorService files, AtomicBoolean diskChecked) {
 
     private void close() {
       files.shutdown();
@@ -58,7 +58,8 @@ final class SharedResources {
                     configuration.get(CoreOptions.UPLOAD_THREADS),
                     configuration.get(CoreOptions.RESTORE_THREADS),
                     configuration.get(CoreOptions.MATERIALIZE_THREADS)),
-                Executors.newCachedThreadPool(Execution.threadFactory("alluvium-store")));
+                Executors.newCachedThreadPool(Execution.threadFactory("alluvium-store")),
+                new AtomicBoolean());
         threads = shared;
       }
       users++;
@@ -80,13 +81,13 @@ final class SharedResources {
     }
   }
 
-  /** Opens the tables of the configured type, with the memory that the settings name. */
-  static TableProvider.Tables openTables(Map<String, String> settings, Execution execution) {
-    String wanted = settings.getOrDefault("state.backend.type", "rocksdb");
+  /** Opens tables of another type than RocksDB. */
+  static TableProvider.Tables openTables(Settings settings, Execution execution, Metrics metrics) {
+    String wanted = settings.core().getOrDefault("state.backend.type", "rocksdb");
     for (TableProvider provider :
         ServiceLoader.load(TableProvider.class, SharedResources.class.getClassLoader())) {
       if (provider.name().equals(wanted)) {
-        return provider.open(configuration(settings), execution, Metrics.NONE);
+        return provider.open(configuration(settings.core()), execution, metrics);
       }
     }
     throw StateBackendException.invalid(

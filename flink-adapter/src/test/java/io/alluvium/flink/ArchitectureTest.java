@@ -7,7 +7,10 @@ import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
 
-/** The adapter is a user of core like anybody else's, and leaves RocksDB to its module. */
+/**
+ * The adapter is a user of core like anybody else's, and leaves RocksDB to one package and its
+ * module.
+ */
 @AnalyzeClasses(
     packages = "io.alluvium.flink",
     importOptions = ImportOption.DoNotIncludeTests.class)
@@ -18,15 +21,17 @@ final class ArchitectureTest {
       noClasses()
           .should()
           .dependOnClassesThat()
-          .resideInAnyPackage(
-              "io.alluvium.internal..", "io.alluvium.dstl..", "io.alluvium.rocksdb..")
+          .resideInAnyPackage("io.alluvium.internal..", "io.alluvium.dstl..")
           .because("it translates; the protocol is core's, tables and log are found by name");
 
   @ArchTest
-  static final ArchRule adapter_leavesRocksDbAlone =
+  static final ArchRule rocksDb_isKnownInOnePackage =
       noClasses()
+          .that()
+          .resideOutsideOfPackage("io.alluvium.flink.rocksdb")
           .should()
           .dependOnClassesThat()
-          .resideInAnyPackage("org.rocksdb..", "org.apache.flink.state.rocksdb..")
-          .because("only the RocksDB module holds native handles");
+          .resideInAnyPackage(
+              "org.rocksdb..", "org.apache.flink.state.rocksdb..", "io.alluvium.rocksdb..")
+          .because("what Flink says in RocksDB's types is translated there, and nowhere else");
 }

@@ -10,7 +10,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import org.apache.flink.api.common.typeutils.base.IntSerializer;
-import org.apache.flink.configuration.MemorySize;
 import org.apache.flink.runtime.operators.testutils.MockEnvironmentBuilder;
 import org.apache.flink.runtime.state.KeyGroupRange;
 import org.apache.flink.runtime.state.KeyedStateHandle;
@@ -22,16 +21,18 @@ import org.junit.jupiter.api.Test;
 final class SettingsTest {
 
   private static Settings of(Map<String, String> config) {
-    return Settings.of(org.apache.flink.configuration.Configuration.fromMap(config));
+    return Settings.of(
+        org.apache.flink.configuration.Configuration.fromMap(config),
+        SettingsTest.class.getClassLoader());
   }
 
   @Test
   void defaults_areCompleteForCore() {
     Settings settings = of(Map.of());
-    assertThat(settings.managedMemory()).isTrue();
+    assertThat(settings.usesManagedMemory()).isTrue();
     assertThat(settings.changelogEnabled()).isTrue();
     assertThat(settings.onHeap()).isFalse();
-    assertThat(settings.wrapped()).isFalse();
+    assertThat(settings.remarks()).isEmpty();
     Configuration checked = Configuration.of(settings.core(), StateBackend.options());
     assertThat(checked.asMap()).containsEntry("state.backend.type", "rocksdb");
   }
@@ -56,8 +57,8 @@ final class SettingsTest {
             Duration.ofMinutes(3).toMillis() + " ms")
         .containsEntry("state.backend.changelog.max-failures-allowed", "7")
         .containsEntry("state.backend.rocksdb.thread.num", "4")
-        .containsEntry("dstl.dfs.preemptive-persist-threshold", "7 mb");
-    assertThat(settings.wrapped()).isTrue();
+        .containsEntry("dstl.dfs.preemptive-persist-threshold", (7 << 20) + " b");
+    assertThat(settings.remarks()).singleElement().asString().contains("on top of Alluvium");
     assertThat(settings.onHeap()).isTrue();
     assertThat(settings.changelogEnabled()).isFalse();
     Configuration unused = Configuration.of(settings.core(), StateBackend.options());
@@ -81,14 +82,12 @@ final class SettingsTest {
   }
 
   @Test
-  void memory_isManagedUnlessFixed() {
-    org.apache.flink.configuration.Configuration config =
-        new org.apache.flink.configuration.Configuration();
-    config.set(RocksDBOptions.FIX_PER_SLOT_MEMORY_SIZE, MemorySize.ofMebiBytes(77));
-    Settings fixed = Settings.of(config);
-    assertThat(fixed.managedMemory()).isFalse();
-    assertThat(fixed.core()).containsEntry(Settings.MEMORY, (77L << 20) + " b");
-    assertThat(of(Map.of(RocksDBOptions.USE_MANAGED_MEMORY.key(), "false")).managedMemory())
+  void managedMemory_isUsed_unlessTheSlotsIsFixed() {
+    String fixedPerSlot = RocksDBOptions.FIX_PER_SLOT_MEMORY_SIZE.key();
+    assertThat(of(Map.of(fixedPerSlot, "77 mb")).usesManagedMemory()).isFalse();
+    assertThat(of(Map.of(RocksDBOptions.FIX_PER_TM_MEMORY_SIZE.key(), "1 gb")).usesManagedMemory())
+        .isTrue();
+    assertThat(of(Map.of(RocksDBOptions.USE_MANAGED_MEMORY.key(), "false")).usesManagedMemory())
         .isFalse();
   }
 

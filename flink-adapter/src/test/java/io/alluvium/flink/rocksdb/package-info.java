@@ -1,0 +1,4 @@
+@NullMarked
+package io.alluvium.flink.rocksdb;
+
+import org.jspecify.annotations.NullMarked;
