@@ -6,7 +6,7 @@ import io.alluvium.spi.BlockRef;
 import io.alluvium.spi.Changelog;
 import io.alluvium.spi.KeyLayout;
 import io.alluvium.spi.Operation;
-import io.alluvium.spi.UseGuard;
+import io.alluvium.spi.TaskGuard;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.HashSet;
@@ -67,7 +67,7 @@ final class DstlChangelog implements Changelog {
   private volatile boolean closed;
 
   /** What the task hands to the uploader; nothing is handed over after closing. */
-  private final UseGuard handOffs;
+  private final TaskGuard handOffs;
 
   /**
    * @param ledger its own, empty
@@ -82,7 +82,7 @@ final class DstlChangelog implements Changelog {
     this.keyGroups = ledger.keyGroups().size();
     this.next = startSqn;
     this.blockStart = startSqn;
-    this.handOffs = new UseGuard("changelog " + ledger.id(), () -> {});
+    this.handOffs = new TaskGuard("changelog " + ledger.id());
     uploader.open(ledger);
   }
 

@@ -9,6 +9,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 import java.util.zip.CheckedInputStream;
@@ -17,13 +18,13 @@ import java.util.zip.CheckedInputStream;
 public final class InputFiles {
 
   /** How compressed files begin, in hexadecimal digits, and what unpacks them. */
-  private static final Map<String, String> MAGIC =
+  private static final Map<Pattern, String> MAGIC =
       Map.of(
-          "1f8b", "gunzip",
-          "28b52ffd", "unzstd",
-          "425a68", "bunzip2",
-          "504b0304", "unzip",
-          "fd377a58", "unxz");
+          Pattern.compile("1f8b08"), "gunzip",
+          Pattern.compile("28b52ffd"), "unzstd",
+          Pattern.compile("425a683[1-9]314159265359"), "bunzip2",
+          Pattern.compile("504b0304"), "unzip",
+          Pattern.compile("fd377a585a00"), "unxz");
 
   private InputFiles() {}
 
@@ -111,13 +112,13 @@ public final class InputFiles {
   private static Optional<String> compression(Path file) {
     byte[] start;
     try (InputStream in = Files.newInputStream(file)) {
-      start = in.readNBytes(4);
+      start = in.readNBytes(10);
     } catch (IOException e) {
       throw new JobException("input '" + file + "' cannot be read: " + IoMessages.of(e), e);
     }
     String magic = HexFormat.of().formatHex(start);
     return MAGIC.entrySet().stream()
-        .filter(entry -> magic.startsWith(entry.getKey()))
+        .filter(entry -> entry.getKey().matcher(magic).lookingAt())
         .map(Map.Entry::getValue)
         .findAny();
   }

@@ -20,7 +20,7 @@ import io.alluvium.spi.Changelog;
 import io.alluvium.spi.Execution;
 import io.alluvium.spi.Table;
 import io.alluvium.spi.TableScan;
-import io.alluvium.spi.UseGuard;
+import io.alluvium.spi.TaskGuard;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -93,7 +93,7 @@ final class ByteSubtask implements ByteBackend {
   private final Context context;
 
   /** Sync parts of checkpoints. Reads and writes are guarded below, where that costs less. */
-  private final UseGuard syncParts = new UseGuard("this keyed backend", () -> {});
+  private final TaskGuard syncParts = new TaskGuard("this keyed backend");
 
   private final CompletableFuture<Void> released = new CompletableFuture<>();
 

@@ -46,6 +46,9 @@ final class LocalDirectories {
   /** Directories whose entries in their parents are known to be durable. */
   private final Set<Path> durable = ConcurrentHashMap.newKeySet();
 
+  /** What lies above the root is forced once: deletions make the store look at the root again. */
+  private volatile boolean forcedAbove;
+
   LocalDirectories(Path root) {
     this.root = root;
   }
@@ -66,6 +69,9 @@ final class LocalDirectories {
       try {
         Path unused = Files.createDirectory(directory);
       } catch (FileAlreadyExistsException e) {
+        if (!inside && Files.isSymbolicLink(directory) && !Files.exists(directory)) {
+          throw new FileSystemException(directory.toString(), null, CANNOT_MAKE);
+        }
         // Fails with NoSuchFileException when it became empty and was deleted since.
         if (!Files.readAttributes(directory, BasicFileAttributes.class).isDirectory()) {
           throw e;
@@ -78,8 +84,9 @@ final class LocalDirectories {
         throw e;
       }
       force(parent);
-    } else {
+    } else if (!forcedAbove) {
       forceAbove(directory);
+      forcedAbove = true;
     }
     if (directory.startsWith(root)) {
       durable.add(directory);

@@ -41,6 +41,16 @@ class LocalDirectoryBlobStoreTest {
   }
 
   @Test
+  void put_rootIsALinkToNothing_isRefusedAtOnce() throws IOException {
+    Path link = Files.createSymbolicLink(parent.resolve("link"), parent.resolve("away"));
+    try (LocalDirectoryBlobStore dangling = new LocalDirectoryBlobStore(link, "file:link")) {
+      assertThatThrownBy(() -> dangling.put("top", List.of(ByteBuffer.wrap(new byte[3]))))
+          .isInstanceOfSatisfying(
+              StateBackendException.class, e -> assertThat(e.kind()).isEqualTo(Kind.INVALID));
+    }
+  }
+
+  @Test
   void list_missingDirectory_isEmptyAndMakesNothing() {
     try (LocalDirectoryBlobStore store = open()) {
       assertThat(store.list("")).isEmpty();
