@@ -186,6 +186,37 @@ final class ForgottenHandlesTest {
     assertThat(stored()).isEqualTo(1);
   }
 
+  @Test
+  void commit_withoutHandlesOverState_isInvalid() {
+    earlier();
+    try (StateBackend backend = open()) {
+      assertThat(backend.catalog().takeOver("job")).isPresent();
+      assertThatThrownBy(() -> backend.catalog().commit(2, List.of(), new byte[0]))
+          .isInstanceOfSatisfying(
+              StateBackendException.class, e -> assertThat(e.kind()).isEqualTo(Kind.INVALID))
+          .hasMessageContainingAll("checkpoint 1", "handle of every subtask", "startOver");
+    }
+    assertThat(stored()).isEqualTo(7);
+    try (StateBackend backend = open()) {
+      backend.catalog().startOver("job");
+      var unused = backend.catalog().commit(2, List.of(), new byte[0]);
+    }
+    assertThat(stored()).isNull();
+  }
+
+  @Test
+  void setCurrentKey_afterClose_isClosed() {
+    KeyedBackend<String> keyed;
+    try (StateBackend backend = open()) {
+      assertThat(backend.catalog().takeOver("job")).isEmpty();
+      keyed = backend.keyed(Serializers.string(), KEY_GROUPS, ALL);
+      keyed.setCurrentKey("k");
+    }
+    assertThatThrownBy(() -> keyed.setCurrentKey("l"))
+        .isInstanceOfSatisfying(
+            StateBackendException.class, e -> assertThat(e.kind()).isEqualTo(Kind.CLOSED));
+  }
+
   /** A coordinator commits what others made; it has no backend and knows nothing of theirs. */
   @Test
   void commit_handlesMadeElsewhere_isAccepted() {

@@ -47,7 +47,7 @@ final class SubtaskBackend<K> implements KeyedBackend<K> {
 
   @Override
   public void setCurrentKey(K key) {
-    task.own("setCurrentKey");
+    own("setCurrentKey");
     bytes.advance();
     keys.setCurrentKey(key);
   }

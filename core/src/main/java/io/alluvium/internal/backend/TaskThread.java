@@ -73,7 +73,7 @@ final class TaskThread {
             + " belongs to thread '"
             + (current == null ? "?" : current.getName())
             + "', which alone may use it; send the call to that thread, for example through its"
-            + " queue or mailbox"
+            + " queue or mailbox, or let that thread call handOver when it is done"
             + (call.equals("close") ? ", or close the StateBackend" : ""));
   }
 }

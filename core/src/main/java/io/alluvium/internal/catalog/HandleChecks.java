@@ -1,5 +1,6 @@
 package io.alluvium.internal.catalog;
 
+import io.alluvium.Checkpoint;
 import io.alluvium.CheckpointHandle;
 import io.alluvium.StateBackendException;
 import io.alluvium.StateRegistration;
@@ -26,6 +27,18 @@ final class HandleChecks {
   void check(long checkpointId, List<CheckpointHandle> handles) {
     checkCoverage(checkpointId, handles);
     warnAboutFormats(checkpointId, handles);
+  }
+
+  /** Without a handle nothing is covered: fine for a job without state, the end of any other's. */
+  static void checkNotEmptied(Checkpoint latest, List<CheckpointHandle> handles) {
+    if (handles.isEmpty() && !latest.handles().isEmpty()) {
+      throw StateBackendException.invalid(
+          "a checkpoint without handles would lose the state of checkpoint "
+              + latest.id()
+              + ", which has "
+              + latest.handles().size()
+              + "; commit the handle of every subtask, or begin without state with startOver");
+    }
   }
 
   /** Together the handles must cover every key group once, or state would be lost at a restore. */

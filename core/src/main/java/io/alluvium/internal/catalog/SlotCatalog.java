@@ -328,6 +328,7 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
   @Override
   public Commit commit(long checkpointId, List<CheckpointHandle> handles, byte[] metadata) {
     handleChecks.check(checkpointId, handles);
+    ownership.latest().ifPresent(latest -> HandleChecks.checkNotEmptied(latest, handles));
     long start = execution.nanoTime();
     Optional<Ownership.Pending> begun =
         ownership.beginCommit(
