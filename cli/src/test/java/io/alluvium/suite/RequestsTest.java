@@ -142,6 +142,12 @@ final class RequestsTest {
     List<CheckpointHandle> handles = futures.stream().map(process.execution()::await).toList();
     backend.catalog().commit(id, handles, new byte[0]);
     subtasks.forEach(subtask -> subtask.confirm(id));
+    handOver();
+  }
+
+  /** Each step has a thread of its own. */
+  private void handOver() {
+    subtasks.forEach(KeyedBackend::handOver);
   }
 
   private void idle(Duration duration) {
@@ -149,6 +155,7 @@ final class RequestsTest {
       process.execution().sleep(duration.dividedBy(100));
       subtasks.forEach(KeyedBackend::idle);
     }
+    handOver();
   }
 
   /**
