@@ -80,6 +80,11 @@ record ChainView(
     return !damaged.isEmpty() && (manifests.isEmpty() || damaged.lastKey() > manifests.lastKey());
   }
 
+  /** Whether no slot above the newest manifest was gone when it was read. */
+  boolean showsNewest() {
+    return missing.stream().allMatch(slot -> !manifests.isEmpty() && slot < manifests.lastKey());
+  }
+
   /** Damage that somebody should know of. */
   NavigableMap<Long, StateBackendException> problems() {
     NavigableMap<Long, StateBackendException> problems = new TreeMap<>(damaged);

@@ -19,6 +19,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiFunction;
 import java.util.function.ObjLongConsumer;
+import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -50,7 +51,8 @@ public final class SlotInspector implements CheckpointInspector {
 
   @Override
   public List<Entry> list() {
-    ChainView chain = ChainView.read(slots);
+    // A running job retires the only manifest that was listed: what it stored since is to be seen.
+    ChainView chain = readUntil(ChainView::showsNewest);
     Map<Long, StateBackendException> problems = chain.problems();
     List<Entry> entries = new ArrayList<>();
     chain
@@ -96,7 +98,7 @@ public final class SlotInspector implements CheckpointInspector {
           "at least 1 checkpoint must be retained, not " + retained);
     }
     List<BlobInfo> blobs = store.list(BlobName.PREFIX);
-    ChainView chain = readStable();
+    ChainView chain = readUntil(view -> view.missing().isEmpty());
     for (StateBackendException problem : chain.damaged().values()) {
       if (problem.kind() == Kind.INCOMPATIBLE) {
         throw problem;
@@ -140,10 +142,10 @@ public final class SlotInspector implements CheckpointInspector {
     return new Collection(deleted, bytes, kept);
   }
 
-  private ChainView readStable() {
+  private ChainView readUntil(Predicate<ChainView> enough) {
     for (int i = 0; i < MAX_READS; i++) {
       ChainView chain = ChainView.read(slots);
-      if (chain.missing().isEmpty()) {
+      if (enough.test(chain)) {
         return chain;
       }
     }

@@ -320,6 +320,23 @@ class SlotInspectorTest {
   }
 
   @Test
+  void list_onlyManifestRetiredWhileReading_showsTheNextOne() {
+    Owner owner = owner(1);
+    owner.takeOver();
+    owner.commitOne(1);
+    ControlledStore view = new ControlledStore(content);
+    view.before(
+        call -> call.is("open", SlotNames.of(2)),
+        () -> {
+          BlobName unused = owner.commitOne(2);
+        });
+    CheckpointInspector slow = new SlotInspector(view, execution, SlotInspectorTest::verifySegment);
+    assertThat(slow.list())
+        .extracting(entry -> entry.checkpoint().orElseThrow().id())
+        .containsExactly(2L);
+  }
+
+  @Test
   void collect_slotRetiredWhileReading_readsAgain() {
     Owner owner = owner(1);
     owner.takeOver();
