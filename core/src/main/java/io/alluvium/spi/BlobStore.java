@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
 
 /**
  * Durable objects by name: the seam to a directory, to object storage, to a faulty store in tests.
@@ -44,6 +45,18 @@ public interface BlobStore extends AutoCloseable {
           "cannot store blob '" + name + "': local file '" + file + "' is not readable", e);
     }
     putFile(name, file);
+  }
+
+  /**
+   * As {@link #putFile(String, Path, Pace)}, without waiting for the end, where a store takes
+   * several files at once; others have stored the file when this returns.
+   *
+   * @param file is needed until the answer is there
+   * @return fails as {@code putFile} does
+   */
+  default CompletableFuture<Void> beginPutFile(String name, Path file, Pace pace) {
+    putFile(name, file, pace);
+    return CompletableFuture.completedFuture(null);
   }
 
   /**

@@ -1,5 +1,6 @@
 package io.alluvium.flink;
 
+import io.alluvium.spi.Execution;
 import java.util.concurrent.Executor;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.RejectedExecutionException;
@@ -54,15 +55,23 @@ final class EndOfTask {
     if (Thread.currentThread() == task) {
       last.run();
     } else {
-      background.execute(
-          () -> {
-            try {
-              task.join();
-              last.run();
-            } catch (InterruptedException e) {
-              Thread.currentThread().interrupt();
-            }
-          });
+      Execution.handOff(
+          background,
+          () -> afterThread(last),
+          refusal ->
+              LOG.warn(
+                  "the keyed backend of thread '{}' stays until the process ends: {}",
+                  task.getName(),
+                  refusal.getMessage()));
+    }
+  }
+
+  private void afterThread(Runnable last) {
+    try {
+      task.join();
+      last.run();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
   }
 

@@ -5,6 +5,7 @@ import io.alluvium.StateBackendException;
 import io.alluvium.spi.BlobInfo;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.BlobStore;
+import io.alluvium.spi.Pace;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -150,20 +151,28 @@ final class FlinkBlobStore implements BlobStore {
   @Override
   public void put(String name, List<ByteBuffer> content) {
     BlobName parsed = parse(name);
-    Blob known = known(parsed);
-    if (known != null) {
-      storeEarly(known);
-      return;
+    Blob blob = known(parsed);
+    if (blob == null) {
+      blob = copied(parsed, content);
+      add(blob);
     }
+    CompletableFuture<Void> stored = storeEarly(blob, Pace.NONE);
+    // The log goes on with our own copy. A materialization is nothing before it is stored.
+    if (parsed.kind() == BlobName.Kind.TABLE) {
+      await(stored);
+    }
+  }
+
+  private Blob copied(BlobName name, List<ByteBuffer> content) {
     ByteBuffer all = ByteBuffer.allocate((int) content.stream().mapToLong(Buffer::remaining).sum());
     content.forEach(part -> all.put(part.duplicate()));
-    Blob blob = new Blob(parsed, all.capacity());
+    Blob blob = new Blob(name, all.capacity());
     if (all.capacity() <= MEMORY_BYTES) {
       blob.bytes = all.array();
     } else {
-      blob.file = copies.write(parsed, all.array());
+      blob.file = copies.write(name, all.array());
     }
-    add(blob);
+    return blob;
   }
 
   private synchronized @Nullable Blob known(BlobName name) {
@@ -173,11 +182,21 @@ final class FlinkBlobStore implements BlobStore {
 
   @Override
   public void putFile(String name, Path source) {
+    putFile(name, source, Pace.NONE);
+  }
+
+  @Override
+  public void putFile(String name, Path source, Pace pace) {
+    await(beginPutFile(name, source, pace));
+  }
+
+  /** The file itself is needed no more when this returns. */
+  @Override
+  public CompletableFuture<Void> beginPutFile(String name, Path source, Pace pace) {
     BlobName parsed = parse(name);
     Blob known = known(parsed);
     if (known != null) {
-      storeEarly(known);
-      return;
+      return storeEarly(known, pace);
     }
     Blob blob;
     try {
@@ -189,35 +208,31 @@ final class FlinkBlobStore implements BlobStore {
           "cannot keep table file '" + source + "' as blob '" + name + "': " + e, e);
     }
     add(blob);
+    return storeEarly(blob, pace);
   }
 
-  private void add(Blob blob) {
-    synchronized (this) {
-      if (closed) {
-        throw StateBackendException.closed("this keyed backend is closed");
-      }
-      blobs.put(blob.name, blob);
+  private synchronized void add(Blob blob) {
+    if (closed) {
+      throw StateBackendException.closed("this keyed backend is closed");
     }
-    storeEarly(blob);
+    blobs.put(blob.name, blob);
   }
 
-  private void storeEarly(Blob blob) {
+  private CompletableFuture<Void> storeEarly(Blob blob, Pace pace) {
     EarlyUploads uploads = early;
     if (uploads == null || !uploads.wants(blob)) {
-      return;
+      return CompletableFuture.completedFuture(null);
     }
     synchronized (this) {
       if (blob.storing || blob.early != null) {
-        return;
+        return CompletableFuture.completedFuture(null);
       }
       blob.storing = true;
     }
-    CompletableFuture<@Nullable StreamStateHandle> stored =
-        uploads.store(this, blob).whenComplete((handle, failure) -> storedEarly(blob, handle));
-    // The log goes on with our own copy. A materialization is nothing before it is stored.
-    if (blob.name.kind() == BlobName.Kind.TABLE) {
-      await(stored);
-    }
+    return uploads
+        .store(this, blob, pace)
+        .whenComplete((handle, failure) -> storedEarly(blob, handle))
+        .thenAccept(handle -> {});
   }
 
   private void storedEarly(Blob blob, @Nullable StreamStateHandle handle) {
@@ -233,9 +248,9 @@ final class FlinkBlobStore implements BlobStore {
     }
   }
 
-  private static void await(CompletableFuture<@Nullable StreamStateHandle> stored) {
+  private static void await(CompletableFuture<Void> stored) {
     try {
-      var unused = stored.join();
+      Void unused = stored.join();
     } catch (CompletionException e) {
       throw e.getCause() instanceof StateBackendException known ? known : e;
     }

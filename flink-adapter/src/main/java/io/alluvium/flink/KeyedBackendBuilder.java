@@ -25,6 +25,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.function.UnaryOperator;
+import org.apache.flink.configuration.TaskManagerOptions;
 import org.apache.flink.runtime.execution.Environment;
 import org.apache.flink.runtime.state.AbstractStateBackend;
 import org.apache.flink.runtime.state.BackendBuildingException;
@@ -99,7 +100,14 @@ final class KeyedBackendBuilder<K> {
   }
 
   private AlluviumKeyedStateBackend<K> open() throws Exception {
-    SharedResources.Threads shared = SharedResources.threads(settings);
+    SharedResources.Threads shared =
+        SharedResources.threads(
+            settings,
+            parameters
+                .getEnv()
+                .getTaskManagerInfo()
+                .getConfiguration()
+                .get(TaskManagerOptions.NUM_TASK_SLOTS));
     Execution threads = shared.execution();
     opened.push(SharedResources::releaseThreads);
     FlinkMetrics metrics =

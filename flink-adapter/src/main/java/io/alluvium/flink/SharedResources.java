@@ -19,6 +19,9 @@ import org.jspecify.annotations.Nullable;
 /** What the keyed backends of a TaskManager share, and how they find their tables. Thread-safe. */
 final class SharedResources {
 
+  private static final int LEAST_MATERIALIZATIONS = 4;
+  private static final int MOST_MATERIALIZATIONS = 64;
+
   private static final Object LOCK = new Object();
 
   @GuardedBy("LOCK")
@@ -46,8 +49,12 @@ final class SharedResources {
     }
   }
 
-  /** The threads of the process; each call is followed by one {@link #releaseThreads}. */
-  static Threads threads(Settings settings) {
+  /**
+   * The threads of the process; each call is followed by one {@link #releaseThreads}.
+   *
+   * @param slots of the TaskManager
+   */
+  static Threads threads(Settings settings, int slots) {
     Configuration configuration = configuration(settings.core());
     synchronized (LOCK) {
       Threads shared = threads;
@@ -57,7 +64,9 @@ final class SharedResources {
                 Execution.threads(
                     configuration.get(CoreOptions.UPLOAD_THREADS),
                     configuration.get(CoreOptions.RESTORE_THREADS),
-                    configuration.get(CoreOptions.MATERIALIZE_THREADS)),
+                    settings.core().containsKey(CoreOptions.MATERIALIZE_THREADS.key())
+                        ? configuration.get(CoreOptions.MATERIALIZE_THREADS)
+                        : materializations(slots)),
                 Executors.newCachedThreadPool(Execution.threadFactory("alluvium-store")),
                 new AtomicBoolean());
         threads = shared;
@@ -65,6 +74,14 @@ final class SharedResources {
       users++;
       return shared;
     }
+  }
+
+  /**
+   * How many backends materialize at once. Their threads wait most of the time, for the pace and
+   * for a storage that is slow; one whose storage hangs must leave enough for the others.
+   */
+  static int materializations(int slots) {
+    return Math.max(LEAST_MATERIALIZATIONS, Math.min(2 * slots, MOST_MATERIALIZATIONS));
   }
 
   static void releaseThreads() {

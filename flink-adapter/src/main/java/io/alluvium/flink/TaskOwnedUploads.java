@@ -3,6 +3,8 @@ package io.alluvium.flink;
 import io.alluvium.StateBackendException;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.Execution;
+import io.alluvium.spi.Pace;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -14,9 +16,11 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.apache.flink.core.fs.CloseableRegistry;
+import org.apache.flink.runtime.state.CheckpointStateOutputStream;
 import org.apache.flink.runtime.state.CheckpointStorageWorkerView;
 import org.apache.flink.runtime.state.StreamStateHandle;
 import org.apache.flink.util.IOUtils;
+import org.apache.flink.util.function.ThrowingConsumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,7 +35,7 @@ final class TaskOwnedUploads implements EarlyUploads, AutoCloseable {
 
   private static final int LOGS_AT_ONCE = 2;
 
-  /** One that takes longer hangs; whoever waits for it holds up others. */
+  /** One that sends nothing for longer hangs, and whatever waits for it would wait for ever. */
   private static final Duration LONGEST = Duration.ofMinutes(30);
 
   private final Supplier<CheckpointStorageWorkerView> storage;
@@ -102,18 +106,15 @@ final class TaskOwnedUploads implements EarlyUploads, AutoCloseable {
   }
 
   @Override
-  public CompletableFuture<@Nullable StreamStateHandle> store(FlinkBlobStore store, Blob blob) {
+  public CompletableFuture<@Nullable StreamStateHandle> store(
+      FlinkBlobStore store, Blob blob, Pace pace) {
     CheckpointStorageWorkerView view = storage();
     if (view == null) {
       return CompletableFuture.completedFuture(null);
     }
     CompletableFuture<@Nullable StreamStateHandle> stored = new CompletableFuture<>();
-    Execution.Scheduled limit =
-        execution.schedule(
-            LONGEST,
-            () ->
-                stored.completeExceptionally(
-                    failure(blob, new TimeoutException("not stored within " + LONGEST))));
+    Watch watch = new Watch(blob, stored);
+    watch.after(LONGEST);
     boolean isLog = blob.name.kind() == BlobName.Kind.LOG;
     if (isLog) {
       logsUnderWay.incrementAndGet();
@@ -121,7 +122,7 @@ final class TaskOwnedUploads implements EarlyUploads, AutoCloseable {
     CompletableFuture<?> unused =
         stored.whenComplete(
             (handle, failure) -> {
-              limit.cancel();
+              watch.cancel();
               underWay.remove(blob.name);
               if (isLog) {
                 logsUnderWay.decrementAndGet();
@@ -132,7 +133,16 @@ final class TaskOwnedUploads implements EarlyUploads, AutoCloseable {
       stored.completeExceptionally(closed(blob));
     }
     try {
-      threads.execute(() -> run(view, store, blob, stored));
+      threads.execute(
+          () ->
+              run(
+                  view,
+                  blob,
+                  out ->
+                      store.writeTo(
+                          blob,
+                          new PacedOutputStream(out, blob.sizeBytes, pace, watch::progressed)),
+                  stored));
     } catch (RejectedExecutionException | VirtualMachineError e) {
       stored.completeExceptionally(failure(blob, e));
     }
@@ -141,14 +151,13 @@ final class TaskOwnedUploads implements EarlyUploads, AutoCloseable {
 
   private void run(
       CheckpointStorageWorkerView view,
-      FlinkBlobStore store,
       Blob blob,
+      ThrowingConsumer<CheckpointStateOutputStream, IOException> content,
       CompletableFuture<@Nullable StreamStateHandle> stored) {
     long start = execution.nanoTime();
     try {
       StreamStateHandle handle =
-          StreamWriter.write(
-              view::createTaskOwnedStateStream, streams, out -> store.writeTo(blob, out));
+          StreamWriter.write(view::createTaskOwnedStateStream, streams, content);
       metrics.stored(purpose(blob), handle, (execution.nanoTime() - start) / 1000);
       if (!stored.complete(handle)) {
         StreamWriter.discard(handle);
@@ -159,7 +168,51 @@ final class TaskOwnedUploads implements EarlyUploads, AutoCloseable {
       if (blob.name.kind() == BlobName.Kind.LOG && !closed) {
         LOG.info("the changelog was not stored ahead of its checkpoint: {}", e.toString());
       }
-      stored.completeExceptionally(failure(blob, e));
+      boolean over =
+          e instanceof StateBackendException known
+              && known.kind() == StateBackendException.Kind.CLOSED;
+      stored.completeExceptionally(over ? e : failure(blob, e));
+    }
+  }
+
+  /** Ends an upload that sends nothing for too long. Thread-safe. */
+  private final class Watch {
+    private final Blob blob;
+    private final CompletableFuture<@Nullable StreamStateHandle> stored;
+    private volatile long progressNanos = execution.nanoTime();
+    private volatile Execution.@Nullable Scheduled next;
+
+    Watch(Blob blob, CompletableFuture<@Nullable StreamStateHandle> stored) {
+      this.blob = blob;
+      this.stored = stored;
+    }
+
+    void progressed() {
+      progressNanos = execution.nanoTime();
+    }
+
+    void after(Duration delay) {
+      next = execution.schedule(delay, this::look);
+      if (stored.isDone()) {
+        cancel();
+      }
+    }
+
+    private void look() {
+      Duration left = LONGEST.minusNanos(execution.nanoTime() - progressNanos);
+      if (left.isNegative() || left.isZero()) {
+        stored.completeExceptionally(
+            failure(blob, new TimeoutException("nothing was sent for " + LONGEST)));
+      } else {
+        after(left);
+      }
+    }
+
+    void cancel() {
+      Execution.Scheduled scheduled = next;
+      if (scheduled != null) {
+        scheduled.cancel();
+      }
     }
   }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.alluvium.spi.BlobName;
+import io.alluvium.spi.Pace;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -58,7 +59,8 @@ final class FlinkBlobStoreTest {
     }
 
     @Override
-    public CompletableFuture<@Nullable StreamStateHandle> store(FlinkBlobStore from, Blob blob) {
+    public CompletableFuture<@Nullable StreamStateHandle> store(
+        FlinkBlobStore from, Blob blob, Pace pace) {
       stores.incrementAndGet();
       return CompletableFuture.supplyAsync(() -> read(from, blob));
     }

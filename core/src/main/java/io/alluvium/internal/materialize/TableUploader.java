@@ -10,15 +10,21 @@ import io.alluvium.spi.TableCut;
 import io.alluvium.spi.TableFile;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Stores the files of one backend's cuts, each only once (P3). Thread-safe; guarded by {@code
@@ -48,6 +54,11 @@ public final class TableUploader {
           public void retain(List<TableFile> files) {}
         };
   }
+
+  private static final Logger LOG = LoggerFactory.getLogger(TableUploader.class);
+
+  /** Of one cut. */
+  private static final int FILES_AT_ONCE = 4;
 
   private record Content(long sizeBytes, int crc32c) {}
 
@@ -112,23 +123,53 @@ public final class TableUploader {
         stored.put(file, known);
       }
     }
-    Pace pace = stoppable(pacing.begin(newBytes));
+    return new Upload(storeAll(cut, stored, stoppable(pacing.begin(newBytes))), newFiles, newBytes);
+  }
+
+  /** All files of a cut, durable; several are stored at once where the store can do that. */
+  private List<TableFile> storeAll(TableCut cut, Map<TableCut.File, TableFile> stored, Pace pace) {
     List<TableFile> files = new ArrayList<>(cut.files().size());
+    Queue<Put> underWay = new ArrayDeque<>();
     boolean done = false;
     try {
       for (TableCut.File file : cut.files()) {
         checkNotStopped();
         TableFile known = stored.get(file);
-        files.add(known == null ? store(file, pace) : known);
+        if (known == null) {
+          if (underWay.size() == FILES_AT_ONCE) {
+            end(underWay.remove());
+          }
+          Put put = begin(file, pace);
+          underWay.add(put);
+          known = put.file;
+        }
+        files.add(known);
+      }
+      while (!underWay.isEmpty()) {
+        end(underWay.remove());
       }
       done = true;
     } finally {
       if (!done) {
+        // The local files go when this returns.
+        underWay.forEach(this::settle);
         giveUp(files);
       }
     }
-    return new Upload(List.copyOf(files), newFiles, newBytes);
+    return List.copyOf(files);
   }
+
+  /** The store of another file has failed and is what is told. */
+  private void settle(Put put) {
+    try {
+      end(put);
+    } catch (RuntimeException e) {
+      LOG.debug("blob '{}' was not stored either: {}", put.file.blob(), e.toString());
+    }
+  }
+
+  /** A file that is being stored. */
+  private record Put(TableCut.File local, TableFile file, CompletableFuture<Void> answer) {}
 
   /** A file may be of gigabytes, and whoever closes waits for it. */
   private Pace stoppable(Pace pace) {
@@ -170,7 +211,7 @@ public final class TableUploader {
     }
   }
 
-  private TableFile store(TableCut.File file, Pace pace) {
+  private Put begin(TableCut.File file, Pace pace) {
     int crc = crc32c(file.path());
     BlobName blob;
     synchronized (this) {
@@ -179,25 +220,38 @@ public final class TableUploader {
       inFlight.add(blob);
     }
     TableFile stored = new TableFile(file.name(), blob, file.sizeBytes(), crc, file.immutable());
+    boolean begun = false;
+    try {
+      CompletableFuture<Void> answer = store.beginPutFile(blob.toString(), file.path(), pace);
+      begun = true;
+      return new Put(file, stored, answer);
+    } finally {
+      if (!begun) {
+        giveUp(List.of(stored));
+      }
+    }
+  }
+
+  private void end(Put put) {
     boolean done = false;
     try {
-      store.putFile(blob.toString(), file.path(), pace);
+      Void unused = put.answer.join();
       done = true;
+    } catch (CompletionException e) {
+      throw e.getCause() instanceof StateBackendException known ? known : e;
     } finally {
       if (!done) {
-        synchronized (this) {
-          inFlight.remove(blob);
-        }
+        giveUp(List.of(put.file));
       }
     }
+    TableFile file = put.file;
     if (file.immutable()) {
       synchronized (this) {
-        byName.put(file.name(), stored);
-        inFlight.remove(blob);
+        byName.put(file.name(), file);
+        inFlight.remove(file.blob());
       }
-      keeper.stored(file.path(), stored);
+      keeper.stored(put.local.path(), file);
     }
-    return stored;
   }
 
   /**

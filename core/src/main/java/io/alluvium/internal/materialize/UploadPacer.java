@@ -15,7 +15,6 @@ import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.ToLongFunction;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Spreads what the materializations on the same threads store over most of their interval, instead
@@ -86,7 +85,7 @@ public final class UploadPacer {
     private long deadlineNanos;
     private long leftBytes;
     private boolean closed;
-    private @Nullable CompletableFuture<Boolean> waiting;
+    private final List<CompletableFuture<Boolean>> waiting = new ArrayList<>();
 
     private Share(Settings settings) {
       this.settings = settings;
@@ -126,17 +125,15 @@ public final class UploadPacer {
 
     /** The upload that is due or under way, if there is one, is needed soon after all. */
     public void hurry() {
-      CompletableFuture<Boolean> woken;
+      List<CompletableFuture<Boolean>> woken;
       synchronized (UploadPacer.this) {
         if (!due) {
           return;
         }
         deadlineNanos = Math.min(deadlineNanos, execution.nanoTime());
-        woken = waiting;
+        woken = List.copyOf(waiting);
       }
-      if (woken != null) {
-        woken.complete(true);
-      }
+      woken.forEach(each -> each.complete(true));
     }
 
     /** It has ended, or there was nothing to store. */
@@ -159,7 +156,7 @@ public final class UploadPacer {
             sent(bytes);
             return;
           }
-          waiting = over;
+          waiting.add(over);
         }
         Execution.Scheduled timer =
             execution.schedule(Duration.ofNanos(nanos), () -> over.complete(true));
@@ -167,6 +164,9 @@ public final class UploadPacer {
           Boolean unused = execution.await(over);
         } finally {
           timer.cancel();
+          synchronized (UploadPacer.this) {
+            waiting.removeIf(each -> each == over);
+          }
         }
       }
     }
@@ -189,9 +189,7 @@ public final class UploadPacer {
       synchronized (UploadPacer.this) {
         urgent++;
         for (Share share : shares) {
-          if (share.waiting != null) {
-            woken.add(share.waiting);
-          }
+          woken.addAll(share.waiting);
         }
       }
       woken.forEach(each -> each.complete(true));
@@ -206,16 +204,14 @@ public final class UploadPacer {
 
     /** The backend is gone; whoever waits on its behalf fails. Idempotent. */
     public void close() {
-      CompletableFuture<Boolean> woken;
+      List<CompletableFuture<Boolean>> woken;
       synchronized (UploadPacer.this) {
         closed = true;
         due = false;
         shares.remove(this);
-        woken = waiting;
+        woken = List.copyOf(waiting);
       }
-      if (woken != null) {
-        woken.complete(true);
-      }
+      woken.forEach(each -> each.complete(true));
     }
   }
 

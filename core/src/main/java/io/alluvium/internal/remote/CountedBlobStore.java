@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
 
 /** A store whose every call is one request, as on a directory. Thread-safe. */
 final class CountedBlobStore implements BlobStore {
@@ -41,6 +42,12 @@ final class CountedBlobStore implements BlobStore {
   public void putFile(String name, Path file, Pace pace) {
     listener.requested(Verb.PUT, name, sizeOf(file));
     store.putFile(name, file, pace);
+  }
+
+  @Override
+  public CompletableFuture<Void> beginPutFile(String name, Path file, Pace pace) {
+    listener.requested(Verb.PUT, name, sizeOf(file));
+    return store.beginPutFile(name, file, pace);
   }
 
   private static long sizeOf(Path file) {
