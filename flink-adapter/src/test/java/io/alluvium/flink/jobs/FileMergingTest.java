@@ -5,17 +5,20 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.alluvium.flink.AlluviumOptions;
 import io.alluvium.flink.Eventually;
 import io.alluvium.flink.StoredFiles;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Random;
 import org.apache.flink.configuration.CheckpointingOptions;
 import org.apache.flink.configuration.Configuration;
+import org.apache.flink.configuration.MemorySize;
 import org.apache.flink.core.execution.RecoveryClaimMode;
 import org.apache.flink.runtime.jobgraph.SavepointRestoreSettings;
 import org.apache.flink.runtime.state.IncrementalRemoteKeyedStateHandle;
 import org.apache.flink.runtime.state.KeyedStateHandle;
 import org.apache.flink.runtime.state.filemerging.SegmentFileStateHandle;
+import org.apache.flink.runtime.state.filesystem.FileStateHandle;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -150,5 +153,53 @@ final class FileMergingTest {
     }
     // Some go in the background, which neither the job's end nor the cluster's waits for.
     Eventually.that(() -> StoredFiles.below(directory).isEmpty());
+  }
+
+  /** Tables of the old run are not stored again; its files are deleted all the same. */
+  @Test
+  void mergingTurnedOn_underClaim_leavesNoOldFile() throws Exception {
+    Traffic traffic = new Traffic(5, 6, 2000, 40);
+    JobRun run = JobRun.start(NAME);
+    List<Path> old;
+    try (Cluster cluster = new Cluster(new Configuration())) {
+      JobPhase before = begin(cluster, run, traffic, Merging.OFF, SavepointRestoreSettings.none());
+      before.untilCheckpoints();
+      String checkpoint = before.cancel();
+      old = files(JobPhase.keyedState(checkpoint));
+      assertThat(old).isNotEmpty().allMatch(Files::exists);
+      JobPhase after =
+          begin(
+              cluster,
+              run,
+              traffic,
+              Merging.WITHIN,
+              SavepointRestoreSettings.forPath(checkpoint, false, RecoveryClaimMode.CLAIM));
+      after.untilCheckpoints();
+      after.finish();
+      assertThat(run.lines()).isEqualTo(Job.TIMERS.expected(traffic));
+    } finally {
+      JobRun.end(NAME);
+    }
+    // Of what the old run wrote for a checkpoint that its end cut off, Flink knows nothing.
+    Eventually.that(() -> old.stream().noneMatch(Files::exists));
+  }
+
+  private JobPhase begin(
+      Cluster cluster, JobRun run, Traffic traffic, Merging merging, SavepointRestoreSettings from)
+      throws Exception {
+    Configuration configuration =
+        configuration(new Random(3), new Phase(2, merging, true, RecoveryClaimMode.CLAIM));
+    // Small files stay out of the metadata.
+    configuration.set(CheckpointingOptions.FS_SMALL_FILE_THRESHOLD, MemorySize.ZERO);
+    return JobPhase.begin(
+        cluster, run, RescaledJob.graph(Job.TIMERS, traffic, configuration, 2, NAME), from);
+  }
+
+  private static List<Path> files(List<KeyedStateHandle> keyedState) {
+    return keyedState.stream()
+        .flatMap(handle -> ((IncrementalRemoteKeyedStateHandle) handle).streamSubHandles())
+        .filter(FileStateHandle.class::isInstance)
+        .map(handle -> Path.of(((FileStateHandle) handle).getFilePath().toUri()))
+        .toList();
   }
 }
