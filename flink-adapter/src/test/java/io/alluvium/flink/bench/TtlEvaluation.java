@@ -6,6 +6,7 @@ import io.alluvium.flink.jobs.Job;
 import io.alluvium.flink.jobs.Pace;
 import io.alluvium.flink.jobs.Traffic;
 import java.io.PrintStream;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -37,8 +38,9 @@ import org.apache.flink.util.Collector;
 import org.apache.flink.util.FileUtils;
 
 /**
- * Jobs whose state has a time to live, on Flink's rocksdb backend and here, and here without one:
- * seconds from the first record to the end, in turns. Confined to one thread.
+ * Jobs whose state has a time to live and jobs whose state has none, on Flink's rocksdb backend and
+ * here: seconds from the first record to the end, and processor time for each record, in turns.
+ * Confined to one thread.
  */
 final class TtlEvaluation {
 
@@ -62,6 +64,7 @@ final class TtlEvaluation {
 
   /** Who runs it. */
   enum Runner {
+    FLINK_ROCKSDB_WITHOUT("Flink rocksdb, without TTL", Contender.FLINK_ROCKSDB, false),
     FLINK_ROCKSDB("Flink rocksdb, with TTL", Contender.FLINK_ROCKSDB, true),
     ALLUVIUM_WITHOUT("Alluvium, without TTL", Contender.ALLUVIUM, false),
     ALLUVIUM("Alluvium, with TTL", Contender.ALLUVIUM, true);
@@ -106,38 +109,47 @@ final class TtlEvaluation {
     System.exit(0);
   }
 
-  /** Gives the median seconds of each. */
-  static Map<Runner, Double> run(Plan plan, PrintStream out) throws Exception {
+  /** One turn; processor time is that of the process, which on a busy machine varies less. */
+  record Took(double seconds, double cpuMicrosPerRecord) {
+
+    private static Took median(List<Took> all) {
+      return new Took(
+          median(all.stream().mapToDouble(Took::seconds).sorted().toArray()),
+          median(all.stream().mapToDouble(Took::cpuMicrosPerRecord).sorted().toArray()));
+    }
+
+    private static double median(double[] sorted) {
+      int middle = sorted.length / 2;
+      return sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+    }
+
+    private String text() {
+      return String.format(
+          Locale.ROOT, "%8.2f s %8.2f us CPU per record", seconds, cpuMicrosPerRecord);
+    }
+  }
+
+  /** Gives the medians of each. */
+  static Map<Runner, Took> run(Plan plan, PrintStream out) throws Exception {
     out.println(plan);
-    Map<Runner, List<Double>> seconds = new EnumMap<>(Runner.class);
+    Map<Runner, List<Took>> turns = new EnumMap<>(Runner.class);
     for (int round = 0; round < plan.rounds; round++) {
       for (Runner runner : Runner.values()) {
-        double took = turn(plan, runner);
-        out.printf(Locale.ROOT, "%-24s %8.2f s%n", runner.title, took);
-        seconds.computeIfAbsent(runner, unused -> new ArrayList<>()).add(took);
+        Took took = turn(plan, runner);
+        out.printf("%-26s %s%n", runner.title, took.text());
+        turns.computeIfAbsent(runner, unused -> new ArrayList<>()).add(took);
       }
     }
-    Map<Runner, Double> medians = new EnumMap<>(Runner.class);
-    seconds.forEach((runner, all) -> medians.put(runner, median(all)));
-    double here = medians.getOrDefault(Runner.ALLUVIUM, 0.0);
-    medians.forEach(
-        (runner, median) ->
-            out.printf(
-                Locale.ROOT,
-                "median %-24s %8.2f s, speed of Alluvium with TTL: %.2f of it%n",
-                runner.title,
-                median,
-                median / here));
+    Map<Runner, Took> medians = new EnumMap<>(Runner.class);
+    turns.forEach(
+        (runner, all) -> {
+          medians.put(runner, Took.median(all));
+          out.printf("median %-26s %s%n", runner.title, Took.median(all).text());
+        });
     return medians;
   }
 
-  private static double median(List<Double> values) {
-    double[] sorted = values.stream().mapToDouble(Double::doubleValue).sorted().toArray();
-    int middle = sorted.length / 2;
-    return sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-  }
-
-  private static double turn(Plan plan, Runner runner) throws Exception {
+  private static Took turn(Plan plan, Runner runner) throws Exception {
     Path scratch =
         Files.createDirectories(
             Path.of(System.getProperty("alluvium.scratch", System.getProperty("java.io.tmpdir"))));
@@ -160,16 +172,24 @@ final class TtlEvaluation {
         Thread.sleep(1);
       }
       long start = System.nanoTime();
+      long startCpu = cpuNanos();
       cluster.awaitFinished(job, Duration.ofHours(1));
-      double seconds = (System.nanoTime() - start) / 1e9;
+      Took took =
+          new Took(
+              (System.nanoTime() - start) / 1e9, (cpuNanos() - startCpu) / 1e3 / plan.records());
       long expected = expected(plan);
       if (RESULTS.sum() != expected) {
         throw new AssertionError("expected " + expected + " results, got " + RESULTS.sum());
       }
-      return seconds;
+      return took;
     } finally {
       FileUtils.deleteDirectoryQuietly(directory.toFile());
     }
+  }
+
+  private static long cpuNanos() {
+    return ((com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean())
+        .getProcessCpuTime();
   }
 
   private static Traffic traffic(Plan plan) {

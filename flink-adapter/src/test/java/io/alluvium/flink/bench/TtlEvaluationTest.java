@@ -6,6 +6,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -23,5 +24,12 @@ final class TtlEvaluationTest {
                 new PrintStream(printed, true, StandardCharsets.UTF_8)))
         .containsOnlyKeys(TtlEvaluation.Runner.values());
     assertThat(printed.toString(StandardCharsets.UTF_8)).contains("median");
+  }
+
+  @Test
+  void accesses_small_areComparedOnBoth() throws Exception {
+    ByteArrayOutputStream printed = new ByteArrayOutputStream();
+    TtlAccessEvaluation.run(100, 4, new PrintStream(printed, true, StandardCharsets.UTF_8));
+    assertThat(printed.toString(StandardCharsets.UTF_8).lines()).hasSize(4);
   }
 }
