@@ -145,10 +145,14 @@ final class TtlAccessEvaluation {
     }
 
     @Override
-    public void close() throws Exception {
-      backend.close();
-      backend.dispose();
-      environment.close();
+    public void close() {
+      try {
+        backend.close();
+        backend.dispose();
+        environment.close();
+      } catch (Exception e) {
+        throw new AssertionError(e);
+      }
     }
   }
 }
