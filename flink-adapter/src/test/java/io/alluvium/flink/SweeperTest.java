@@ -358,7 +358,7 @@ final class SweeperTest {
     void run(Path directory) throws Exception {
       Subject subject = new Subject(kind, task, ttl, List.of());
       try {
-        for (int step = 0; step < 600; step++) {
+        for (int step = 0; step < 400; step++) {
           int what = random.nextInt(100);
           if (what < 45) {
             write(subject, step);
