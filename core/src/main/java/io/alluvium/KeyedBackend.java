@@ -73,7 +73,7 @@ public interface KeyedBackend<K> extends AutoCloseable {
 
   /**
    * Takes a checkpoint: seals the changelog, notes its end and returns. No I/O on this thread (with
-   * the changelog disabled: flushes and cuts the table on this thread).
+   * the changelog disabled: flushes the table and takes its snapshot on this thread).
    *
    * @param checkpointId greater than any before
    * @return completes on a background thread once everything that the handle names is durable;

@@ -168,7 +168,7 @@ final class PacedMaterializationTest {
       handles.add(keyed.checkpoint(1));
     }
     handles.forEach(process.execution()::await);
-    // The task's part of a cut on the heap.
+    // The task's part of a snapshot on the heap.
     some.forEach(KeyedBackend::idle);
     process.execution().sleep(Duration.ofSeconds(1));
   }

@@ -123,8 +123,8 @@ final class TracesTest {
 
   /**
    * 1. A change is in the table and not published yet when the materializer reads its position and
-   * cuts; a checkpoint that was triggered before must not name those files, or the change would be
-   * in a restored table and its number used again.
+   * takes a snapshot; a checkpoint that was triggered before must not name those files, or the
+   * change would be in a restored table and its number used again.
    */
   @ParameterizedTest
   @ValueSource(strings = {"yielding-heap", "yielding-rocksdb"})
@@ -144,7 +144,7 @@ final class TracesTest {
     simulation.settle();
     job.process.release();
     for (int i = 0; i < 10; i++) {
-      // A heap table goes on with its cut only now.
+      // A heap table goes on with its snapshot only now.
       run(job, () -> job.keyed.idle());
       simulation.settle();
     }

@@ -77,14 +77,14 @@ public interface ByteBackend extends AutoCloseable {
   CompletableFuture<CheckpointHandle> checkpoint(long checkpointId);
 
   /**
-   * Takes a checkpoint that names no blob stored before: the table is cut on the task thread and
-   * stored whole. Later checkpoints stand on it.
+   * Takes a checkpoint that names no blob stored before: takes a snapshot of the table on the task
+   * thread and stores it whole. Later checkpoints stand on it.
    */
   CompletableFuture<CheckpointHandle> checkpointAnew(long checkpointId);
 
   /**
    * Stores the whole table into another place, on its own: nothing is pending afterwards and no
-   * checkpoint stands on it. The table is cut on the task thread.
+   * checkpoint stands on it. The table's snapshot is taken on the task thread.
    *
    * @param into stays open until the future is done
    */

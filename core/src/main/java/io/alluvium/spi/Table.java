@@ -60,17 +60,17 @@ public interface Table extends AutoCloseable {
    *
    * @param directory absent; made by the table on the same file system as its own files
    */
-  CompletableFuture<TableCut> cut(Path directory);
+  CompletableFuture<TableSnapshot> snapshot(Path directory);
 
   /**
-   * The same as {@link #cut}, at once on the task thread: the files hold exactly the changes
+   * The same as {@link #snapshot}, at once on the task thread: the files hold exactly the changes
    * applied so far. Stops the task; for running without a changelog.
    */
-  TableCut cutNow(Path directory);
+  TableSnapshot snapshotNow(Path directory);
 
   /**
-   * Called on the task thread between records: does one bounded slice of work for a cut, if there
-   * is any.
+   * Called on the task thread between records: does one bounded slice of work for a snapshot, if
+   * there is any.
    */
   default void advance() {}
 
@@ -83,7 +83,7 @@ public interface Table extends AutoCloseable {
   /**
    * Releases everything, native memory included; the local files stay. Idempotent; any thread.
    * Calls that are inside end first, native memory is never freed under them. Every later call
-   * throws {@code CLOSED}, those of open scans too; cuts that are running fail with it.
+   * throws {@code CLOSED}, those of open scans too; snapshots that are running fail with it.
    */
   @Override
   void close();

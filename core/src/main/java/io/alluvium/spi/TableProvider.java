@@ -16,7 +16,9 @@ public interface TableProvider {
   /** For example {@code rocksdb} or {@code heap}. */
   String name();
 
-  /** Names the format of the files in a cut, with its version; stored in every materialization. */
+  /**
+   * Names the format of the files in a snapshot, with its version; stored in every materialization.
+   */
   String format();
 
   /** The options that this provider reads. */

@@ -67,7 +67,8 @@ final class Requirements {
     if (options.tableFormatConfig() instanceof BlockBasedTableConfig config) {
       return config.setFormatVersion(SST_FORMAT_VERSION);
     }
-    throw refused("another table format than BlockBasedTableConfig", "cuts and imports need that");
+    throw refused(
+        "another table format than BlockBasedTableConfig", "snapshots and imports need that");
   }
 
   static void apply(WriteOptions options) {

@@ -5,8 +5,8 @@ import io.alluvium.serializer.ByteWriter;
 import io.alluvium.spi.Execution;
 import io.alluvium.spi.SortedChanges;
 import io.alluvium.spi.Table;
-import io.alluvium.spi.TableCut;
 import io.alluvium.spi.TableScan;
+import io.alluvium.spi.TableSnapshot;
 import io.alluvium.spi.UseGuard;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -24,12 +24,13 @@ import org.rocksdb.WriteOptions;
 
 /**
  * A table in RocksDB without a write-ahead log: the changelog is the durability. Confined to the
- * task thread, except {@link #cut}, {@link #property}, {@link #ticker} and {@link #close} (any
+ * task thread, except {@link #snapshot}, {@link #property}, {@link #ticker} and {@link #close} (any
  * thread) and {@link #apply} (several threads, disjoint key groups). Owns its database.
  *
  * <p>Freed native memory must never be touched: every call enters {@link UseGuard}, and an open
  * scan counts as a call. Closing waits for those who are inside, and tells RocksDB before to stop
- * its background work, so that a cut that waits for a flush, or a write that is stalled, ends soon.
+ * its background work, so that a snapshot that waits for a flush, or a write that is stalled, ends
+ * soon.
  */
 final class RocksDbTable implements Table, RocksDbHost.Readings {
 
@@ -192,19 +193,19 @@ final class RocksDbTable implements Table, RocksDbHost.Readings {
    * on the calling thread and RocksDB's own.
    */
   @Override
-  public CompletableFuture<TableCut> cut(Path directory) {
+  public CompletableFuture<TableSnapshot> snapshot(Path directory) {
     try {
-      return CompletableFuture.completedFuture(cutNow(directory));
+      return CompletableFuture.completedFuture(snapshotNow(directory));
     } catch (StateBackendException e) {
       return CompletableFuture.failedFuture(e);
     }
   }
 
   @Override
-  public TableCut cutNow(Path directory) {
+  public TableSnapshot snapshotNow(Path directory) {
     guard.enter();
     try {
-      return Cuts.write(database, directory, guard);
+      return SnapshotWriter.write(database, directory, guard);
     } finally {
       guard.exit();
     }

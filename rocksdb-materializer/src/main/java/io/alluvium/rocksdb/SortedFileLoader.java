@@ -123,7 +123,7 @@ final class SortedFileLoader implements AutoCloseable {
       }
       try (IngestExternalFileOptions options = new IngestExternalFileOptions()) {
         // The files are ours alone: link them instead of copying, and never write into them again,
-        // because cuts share them.
+        // because snapshots share them.
         options.setMoveFiles(true).setWriteGlobalSeqno(false);
         database
             .db()

@@ -8,8 +8,8 @@ import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
 import io.alluvium.config.Configuration;
 import io.alluvium.spi.Table;
-import io.alluvium.spi.TableCut;
 import io.alluvium.spi.TablePart;
+import io.alluvium.spi.TableSnapshot;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
@@ -46,8 +46,8 @@ final class FailuresTest {
     Table table = tables.open();
     TestTables.put(table, TestTables.key(1, 1, "a"), "1");
     TestTables.put(table, TestTables.key(9, 1, "a"), "1");
-    TableCut cut = table.cutNow(tables.fresh());
-    return tables.part(cut, keyGroups);
+    TableSnapshot snapshot = table.snapshotNow(tables.fresh());
+    return tables.part(snapshot, keyGroups);
   }
 
   private static Path file(TablePart part, String pattern) throws IOException {

@@ -6,7 +6,7 @@ import com.sun.management.ThreadMXBean;
 import io.alluvium.serializer.ByteWriter;
 import io.alluvium.spi.Metrics;
 import io.alluvium.spi.Table;
-import io.alluvium.spi.TableCut;
+import io.alluvium.spi.TableSnapshot;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.Map;
@@ -73,7 +73,7 @@ final class ListAppendsTest {
     try (TestTables tables = new TestTables(directory)) {
       Table table = appended(tables.open(), 1_000);
       long operands = 0;
-      for (TableCut.File file : table.cutNow(tables.fresh()).files()) {
+      for (TableSnapshot.File file : table.snapshotNow(tables.fresh()).files()) {
         if (file.immutable()) {
           operands += operands(file.path());
         }

@@ -6,8 +6,8 @@ import io.alluvium.KeyGroupRange;
 import io.alluvium.rocksdb.DbSettings.Compaction;
 import io.alluvium.spi.Operation;
 import io.alluvium.spi.Table;
-import io.alluvium.spi.TableCut;
 import io.alluvium.spi.TablePart;
+import io.alluvium.spi.TableSnapshot;
 import io.alluvium.testkit.Seeds;
 import io.alluvium.testkit.table.Change;
 import io.alluvium.testkit.table.CoalescedChanges;
@@ -112,9 +112,9 @@ final class OldListsTest {
         table.apply(new CoalescedChanges(changes));
         assertThat(lines(table)).as("applied").isEqualTo(model.lines());
       }
-      TableCut cut = table.cutNow(tables.fresh());
-      try (Version old = new Old(tables.part(cut, ALL).directory())) {
-        assertThat(old.lines()).as("cut, read by the old version").isEqualTo(model.lines());
+      TableSnapshot snapshot = table.snapshotNow(tables.fresh());
+      try (Version old = new Old(tables.part(snapshot, ALL).directory())) {
+        assertThat(old.lines()).as("snapshot, read by the old version").isEqualTo(model.lines());
         old.compact();
         assertThat(old.lines()).as("compacted by the old version").isEqualTo(model.lines());
       }

@@ -53,7 +53,7 @@ final class RescaleTest {
         for (Subtask subtask : subtasks) {
           work(subtask, random, model);
         }
-        check(subtasks, model, "before the cut of generation " + generation);
+        check(subtasks, model, "before the snapshot of generation " + generation);
         subtasks = restored(tables, subtasks, 1 + random.nextInt(4), random.nextInt(10) < 3);
         check(subtasks, model, "after the restore of generation " + generation);
       }
@@ -114,7 +114,7 @@ final class RescaleTest {
       for (Subtask parent : parents) {
         KeyGroupRange common = parent.keyGroups.intersect(keyGroups);
         if (!common.isEmpty()) {
-          parts.add(tables.part(parent.table.cutNow(tables.fresh()), common));
+          parts.add(tables.part(parent.table.snapshotNow(tables.fresh()), common));
         }
       }
       children.add(new Subtask(keyGroups, tables.open(keyGroups, parts)));

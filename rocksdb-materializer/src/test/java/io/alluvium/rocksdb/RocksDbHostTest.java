@@ -93,7 +93,7 @@ final class RocksDbHostTest {
         TestTables.put(table, TestTables.key(i % 16, 1, "k" + i), "v" + i);
       }
       // Another table, with other options, takes the files over.
-      TablePart part = tables.part(table.cutNow(tables.fresh()), TestTables.ALL);
+      TablePart part = tables.part(table.snapshotNow(tables.fresh()), TestTables.ALL);
       assertThat(host.closed).isEmpty();
       table.close();
       assertThat(host.closed).containsExactly("database", "data", "writes", "reads");
@@ -200,7 +200,7 @@ final class RocksDbHostTest {
       for (int i = 0; i < 20_000; i++) {
         TestTables.put(table, TestTables.key(i % 16, 1, "k" + i), "value " + i);
       }
-      TablePart part = tables.part(table.cutNow(tables.fresh()), TestTables.ALL);
+      TablePart part = tables.part(table.snapshotNow(tables.fresh()), TestTables.ALL);
       Table restored = others.open(TestTables.ALL, List.of(part));
       for (int i = 0; i < 20_000; i += 997) {
         assertThat(TestTables.get(restored, TestTables.key(i % 16, 1, "k" + i)))

@@ -7,8 +7,8 @@ import io.alluvium.serializer.ByteWriter;
 import io.alluvium.spi.Metrics;
 import io.alluvium.spi.Operation;
 import io.alluvium.spi.Table;
-import io.alluvium.spi.TableCut;
 import io.alluvium.spi.TableScan;
+import io.alluvium.spi.TableSnapshot;
 import io.alluvium.testkit.table.Change;
 import io.alluvium.testkit.table.CoalescedChanges;
 import io.alluvium.testkit.table.ModelTable;
@@ -147,7 +147,8 @@ final class RocksDbTableTest {
       assertThat(lines(table)).isEqualTo(model.lines());
       Table restored =
           tables.open(
-              TestTables.ALL, List.of(tables.part(table.cutNow(tables.fresh()), TestTables.ALL)));
+              TestTables.ALL,
+              List.of(tables.part(table.snapshotNow(tables.fresh()), TestTables.ALL)));
       assertThat(lines(restored)).isEqualTo(model.lines());
     }
   }
@@ -173,9 +174,9 @@ final class RocksDbTableTest {
         bulk.add(new Change(i, Operation.PUT, TestTables.key(i % 16, 2, "k" + i), value));
       }
       table.apply(new CoalescedChanges(bulk));
-      TableCut cut = table.cutNow(tables.fresh());
+      TableSnapshot snapshot = table.snapshotNow(tables.fresh());
       int files = 0;
-      for (TableCut.File file : cut.files()) {
+      for (TableSnapshot.File file : snapshot.files()) {
         if (file.immutable()) {
           assertThat(formatVersion(file.path())).as(file.name()).isEqualTo(5);
           files++;

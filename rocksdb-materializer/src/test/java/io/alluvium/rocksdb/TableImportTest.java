@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.alluvium.KeyGroupRange;
 import io.alluvium.spi.Metrics;
 import io.alluvium.spi.Table;
-import io.alluvium.spi.TableCut;
 import io.alluvium.spi.TablePart;
+import io.alluvium.spi.TableSnapshot;
 import io.alluvium.testkit.table.ModelTable;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -43,9 +43,9 @@ final class TableImportTest {
   }
 
   /** What tells the materializer that a file was uploaded before, under whatever local name. */
-  private static Set<Long> checksums(TableCut cut) throws IOException {
+  private static Set<Long> checksums(TableSnapshot snapshot) throws IOException {
     Set<Long> checksums = new HashSet<>();
-    for (TableCut.File file : cut.files()) {
+    for (TableSnapshot.File file : snapshot.files()) {
       if (file.immutable()) {
         CRC32C crc = new CRC32C();
         crc.update(Files.readAllBytes(file.path()));
@@ -62,15 +62,15 @@ final class TableImportTest {
       Table high = tables.open(HIGH, List.of());
       fill(low, LOW, 0, 5_000);
       fill(high, HIGH, 0, 100);
-      TableCut lowCut = low.cutNow(tables.fresh());
-      TableCut highCut = high.cutNow(tables.fresh());
+      TableSnapshot lowSnapshot = low.snapshotNow(tables.fresh());
+      TableSnapshot highSnapshot = high.snapshotNow(tables.fresh());
       Table united =
-          tables.open(ALL, List.of(tables.part(lowCut, LOW), tables.part(highCut, HIGH)));
+          tables.open(ALL, List.of(tables.part(lowSnapshot, LOW), tables.part(highSnapshot, HIGH)));
 
-      TableCut cut = united.cutNow(tables.fresh());
-      Set<Long> before = checksums(lowCut);
-      before.addAll(checksums(highCut));
-      assertThat(checksums(cut)).isEqualTo(before).hasSizeGreaterThan(1);
+      TableSnapshot snapshot = united.snapshotNow(tables.fresh());
+      Set<Long> before = checksums(lowSnapshot);
+      before.addAll(checksums(highSnapshot));
+      assertThat(checksums(snapshot)).isEqualTo(before).hasSizeGreaterThan(1);
       List<String> both = new ArrayList<>(lines(low));
       both.addAll(lines(high));
       assertThat(lines(united)).isEqualTo(both);
@@ -88,8 +88,8 @@ final class TableImportTest {
       KeyGroupRange wanted = new KeyGroupRange(5, 12);
       List<TablePart> parts =
           List.of(
-              tables.part(low.cutNow(tables.fresh()), LOW),
-              tables.part(high.cutNow(tables.fresh()), HIGH));
+              tables.part(low.snapshotNow(tables.fresh()), LOW),
+              tables.part(high.snapshotNow(tables.fresh()), HIGH));
       Table middle = tables.open(wanted, parts);
       ModelTable expected = new ModelTable();
       expected.addAll(low.scan(new byte[0], 0));
@@ -114,8 +114,8 @@ final class TableImportTest {
     try (TestTables tables = new TestTables(directory, Map.of(), Metrics.NONE)) {
       Table parent = tables.open();
       fill(parent, ALL, 0, 3_000);
-      TableCut cut = parent.cutNow(tables.fresh());
-      List<TablePart> parts = List.of(tables.part(cut, LOW), tables.part(cut, HIGH));
+      TableSnapshot snapshot = parent.snapshotNow(tables.fresh());
+      List<TablePart> parts = List.of(tables.part(snapshot, LOW), tables.part(snapshot, HIGH));
 
       Path target = Files.createDirectories(tables.fresh());
       Natives natives = tables.tables.natives().sibling();
@@ -137,19 +137,20 @@ final class TableImportTest {
       Table low = tables.open(LOW, List.of());
       Table high = tables.open(HIGH, List.of());
       fill(high, HIGH, 0, 10);
-      TableCut highCut = high.cutNow(tables.fresh());
-      TableCut lowCut = low.cutNow(tables.fresh());
+      TableSnapshot highSnapshot = high.snapshotNow(tables.fresh());
+      TableSnapshot lowSnapshot = low.snapshotNow(tables.fresh());
       Table oneEmpty =
-          tables.open(ALL, List.of(tables.part(lowCut, LOW), tables.part(highCut, HIGH)));
+          tables.open(ALL, List.of(tables.part(lowSnapshot, LOW), tables.part(highSnapshot, HIGH)));
       assertThat(lines(oneEmpty)).isEqualTo(lines(high));
 
       Table highToo = tables.open(HIGH, List.of());
-      TableCut empty = highToo.cutNow(tables.fresh());
+      TableSnapshot empty = highToo.snapshotNow(tables.fresh());
       Table bothEmpty =
-          tables.open(ALL, List.of(tables.part(lowCut, LOW), tables.part(empty, HIGH)));
+          tables.open(ALL, List.of(tables.part(lowSnapshot, LOW), tables.part(empty, HIGH)));
       assertThat(lines(bothEmpty)).isEmpty();
       fill(bothEmpty, ALL, 0, 10);
-      Table again = tables.open(ALL, List.of(tables.part(bothEmpty.cutNow(tables.fresh()), ALL)));
+      Table again =
+          tables.open(ALL, List.of(tables.part(bothEmpty.snapshotNow(tables.fresh()), ALL)));
       assertThat(lines(again)).hasSize(10);
     }
   }
@@ -163,8 +164,8 @@ final class TableImportTest {
       fill(high, HIGH, 0, 100);
       List<TablePart> parts =
           List.of(
-              tables.part(low.cutNow(tables.fresh()), LOW),
-              tables.part(high.cutNow(tables.fresh()), HIGH));
+              tables.part(low.snapshotNow(tables.fresh()), LOW),
+              tables.part(high.snapshotNow(tables.fresh()), HIGH));
       tables.open(ALL, parts);
       try (var entries = Files.list(tables.last())) {
         assertThat(entries.map(path -> path.getFileName().toString())).containsExactly("db");

@@ -9,8 +9,8 @@ import io.alluvium.serializer.ByteWriter;
 import io.alluvium.spi.KeyLayout;
 import io.alluvium.spi.Metrics;
 import io.alluvium.spi.Table;
-import io.alluvium.spi.TableCut;
 import io.alluvium.spi.TablePart;
+import io.alluvium.spi.TableSnapshot;
 import io.alluvium.testkit.ThreadExecution;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -85,9 +85,9 @@ final class TestTables implements AutoCloseable {
     return directory.resolve("d" + (directories - 1));
   }
 
-  /** Cuts in a thread of the materializer's, after it ran {@code before} there. */
-  CompletableFuture<TableCut> cutInBackground(Table table, Runnable before) {
-    CompletableFuture<TableCut> done = new CompletableFuture<>();
+  /** Takes a snapshot in a thread of the materializer's, after it ran {@code before} there. */
+  CompletableFuture<TableSnapshot> snapshotInBackground(Table table, Runnable before) {
+    CompletableFuture<TableSnapshot> done = new CompletableFuture<>();
     Path into = fresh();
     execution
         .downloads()
@@ -95,7 +95,7 @@ final class TestTables implements AutoCloseable {
             () -> {
               try {
                 before.run();
-                done.complete(execution.await(table.cut(into)));
+                done.complete(execution.await(table.snapshot(into)));
               } catch (StateBackendException e) {
                 done.completeExceptionally(e);
               }
@@ -103,11 +103,11 @@ final class TestTables implements AutoCloseable {
     return done;
   }
 
-  /** Copies a cut as a restore would: every file under its local name. */
-  TablePart part(TableCut cut, KeyGroupRange keyGroups) {
+  /** Copies a snapshot as a restore would: every file under its local name. */
+  TablePart part(TableSnapshot snapshot, KeyGroupRange keyGroups) {
     try {
       Path copy = Files.createDirectories(fresh());
-      for (TableCut.File file : cut.files()) {
+      for (TableSnapshot.File file : snapshot.files()) {
         Files.copy(file.path(), copy.resolve(file.name()));
       }
       return new TablePart(RocksDbTableProvider.FORMAT, copy, keyGroups);

@@ -86,8 +86,8 @@ final class ByteSubtask implements ByteBackend {
    * Sealing comes last, because it wakes the threads of the upload: a thread that wakes on a busy machine takes over the
    * processor of the one that woke it, and the sync part would wait for it.
    *
-   * Without a changelog, or where no base may be named (a detached restore), the table is cut on the task thread and the
-   * checkpoint waits for its files.
+   * Without a changelog, or where no base may be named (a detached restore), the task thread takes a snapshot of the table
+   * and the checkpoint waits for its files.
    */
   private final Parts parts;
   private final Context context;

@@ -30,7 +30,7 @@ public final class WritePath {
   /*
    * The table comes first: a write that the table refuses (disk full) is not logged, so that the log never holds a
    * change that the table lacks. `applied` is published after both, as a lower bound of what the table holds (P1): the
-   * materializer reads it before it cuts the table, and replays from there.
+   * materializer reads it before it takes a snapshot, and replays from there.
    */
   private final Table table;
   private final Changelog changelog;

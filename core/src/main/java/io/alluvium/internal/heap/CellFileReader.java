@@ -16,8 +16,8 @@ import java.nio.file.StandardOpenOption;
 import java.util.zip.CRC32C;
 
 /**
- * Reads the entries of some key groups from the file of a cut; every byte that is used is verified
- * first. Confined to one thread.
+ * Reads the entries of some key groups from the file of a snapshot; every byte that is used is
+ * verified first. Confined to one thread.
  */
 final class CellFileReader implements TableScan {
 

@@ -2,7 +2,7 @@ package io.alluvium.internal.heap;
 
 import io.alluvium.internal.files.LocalFiles;
 import io.alluvium.serializer.ByteWriter;
-import io.alluvium.spi.TableCut;
+import io.alluvium.spi.TableSnapshot;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -130,7 +130,7 @@ final class CellFileWriter implements AutoCloseable {
   }
 
   /** Writes the footer and closes the file. */
-  TableCut finish() throws IOException {
+  TableSnapshot finish() throws IOException {
     long footerOffset = offset;
     ByteWriter footer = payload;
     footer.clear();
@@ -148,8 +148,8 @@ final class CellFileWriter implements AutoCloseable {
     write(footer);
     write(header);
     close();
-    return new TableCut(
-        directory, List.of(new TableCut.File(HeapCellsFormat.FILE, file, offset, false)));
+    return new TableSnapshot(
+        directory, List.of(new TableSnapshot.File(HeapCellsFormat.FILE, file, offset, false)));
   }
 
   private int checksum(int length) {

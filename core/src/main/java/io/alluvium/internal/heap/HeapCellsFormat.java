@@ -1,7 +1,7 @@
 package io.alluvium.internal.heap;
 
 /**
- * The file of a heap table's cut; see {@code docs/formats/heap-cells.md}. All numbers are big
+ * The file of a heap table's snapshot; see {@code docs/formats/heap-cells.md}. All numbers are big
  * endian.
  *
  * <pre>

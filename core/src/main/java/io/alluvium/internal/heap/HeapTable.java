@@ -7,8 +7,8 @@ import io.alluvium.spi.Execution;
 import io.alluvium.spi.KeyLayout;
 import io.alluvium.spi.SortedChanges;
 import io.alluvium.spi.Table;
-import io.alluvium.spi.TableCut;
 import io.alluvium.spi.TableScan;
+import io.alluvium.spi.TableSnapshot;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -16,15 +16,15 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A table on the heap. Confined to the task thread, except {@link #cut}, {@link #close} and, for
- * disjoint key groups, {@link #apply}.
+ * A table on the heap. Confined to the task thread, except {@link #snapshot}, {@link #close} and,
+ * for disjoint key groups, {@link #apply}.
  */
 final class HeapTable implements Table {
 
   /*
    * Key group -> state -> row (by hash) -> value, or user keys in order. Reads and writes of one key cost one hash
    * lookup; a scan of one row costs that row, a scan of more collects and sorts each cell when it gets there. Whoever
-   * reads over a longer time, a scan or a cut, pins the cells that it reads (see Versions); writes meanwhile copy what
+   * reads over a longer time, a scan or a snapshot, pins the cells that it reads (see Versions); writes meanwhile copy what
    * they change.
    */
   private final KeyGroupRange keyGroups;
@@ -34,8 +34,8 @@ final class HeapTable implements Table {
   private final @Nullable KeyGroupCells[] groups;
 
   private final Cell.Place place = new Cell.Place();
-  private final Object cutLock = new Object();
-  private volatile @Nullable HeapCut cut;
+  private final Object snapshotLock = new Object();
+  private volatile @Nullable HeapSnapshot snapshot;
   private volatile boolean closed;
 
   HeapTable(KeyGroupRange keyGroups, Execution execution) {
@@ -258,38 +258,38 @@ final class HeapTable implements Table {
   }
 
   @Override
-  public CompletableFuture<TableCut> cut(Path directory) {
-    synchronized (cutLock) {
-      HeapCut running = cut;
+  public CompletableFuture<TableSnapshot> snapshot(Path directory) {
+    synchronized (snapshotLock) {
+      HeapSnapshot running = snapshot;
       if (closed) {
         return CompletableFuture.failedFuture(closedFailure());
       }
       if (running != null && !running.done().isDone()) {
         return CompletableFuture.failedFuture(
-            StateBackendException.internal("this table is being cut already"));
+            StateBackendException.internal("a snapshot of this table is being taken already"));
       }
-      HeapCut started =
-          new HeapCut(directory, execution, keyGroups.from(), keyGroups.to(), this::cells);
-      cut = started;
+      HeapSnapshot started =
+          new HeapSnapshot(directory, execution, keyGroups.from(), keyGroups.to(), this::cells);
+      snapshot = started;
       return started.done();
     }
   }
 
   @Override
   public void advance() {
-    HeapCut running = cut;
+    HeapSnapshot running = snapshot;
     if (running != null) {
       running.advance();
       if (running.done().isDone()) {
-        synchronized (cutLock) {
-          cut = cut == running ? null : cut;
+        synchronized (snapshotLock) {
+          snapshot = snapshot == running ? null : snapshot;
         }
       }
     }
   }
 
   @Override
-  public TableCut cutNow(Path directory) {
+  public TableSnapshot snapshotNow(Path directory) {
     checkOpen();
     try (CellFileWriter writer = new CellFileWriter(directory)) {
       for (int keyGroup = keyGroups.from(); keyGroup < keyGroups.to(); keyGroup++) {
@@ -305,7 +305,7 @@ final class HeapTable implements Table {
       return writer.finish();
     } catch (IOException e) {
       throw StateBackendException.unavailable(
-          "cannot write the table file of a cut to '" + directory + "': " + e.getMessage(), e);
+          "cannot write the table file of a snapshot to '" + directory + "': " + e.getMessage(), e);
     }
   }
 
@@ -321,11 +321,11 @@ final class HeapTable implements Table {
 
   @Override
   public void close() {
-    HeapCut running;
-    synchronized (cutLock) {
+    HeapSnapshot running;
+    synchronized (snapshotLock) {
       closed = true;
-      running = cut;
-      cut = null;
+      running = snapshot;
+      snapshot = null;
     }
     if (running != null) {
       running.fail(closedFailure());

@@ -1,5 +1,6 @@
 /**
- * The table on the heap: open-addressing rows per key group and state, its cuts and their files.
+ * The table on the heap: open-addressing rows per key group and state, its snapshots and their
+ * files.
  */
 @NullMarked
 package io.alluvium.internal.heap;

@@ -32,8 +32,8 @@ public final class Bases {
   }
 
   /**
-   * One run of the materializer, from its cut to its durable files. Guarded by the {@link Bases} it
-   * belongs to.
+   * One run of the materializer, from its snapshot to its durable files. Guarded by the {@link
+   * Bases} it belongs to.
    */
   public static final class Attempt {
     private final long position;
@@ -54,8 +54,8 @@ public final class Bases {
   private static final long UNKNOWN = -1;
 
   /*
-   * A cut runs beside the task thread, so that its files hold an unknown part of what was written while it ran. What is
-   * certain is an upper bound taken later: the end of the first checkpoint that began after the cut had returned (P2).
+   * A snapshot runs beside the task thread, so that its files hold an unknown part of what was written while it ran. What is
+   * certain is an upper bound taken later: the end of the first checkpoint that began after the snapshot had returned (P2).
    * Hence three steps that may come in the order 1 2 3 or 1 3 2:
    *   1. `returned`: the files are complete;
    *   2. `bind` on the task thread notes `containedUpTo`;
@@ -78,14 +78,14 @@ public final class Bases {
     this.newest = restored;
   }
 
-  /** Step 0, by the materializer: {@code position} was read before the cut began. */
+  /** Step 0, by the materializer: {@code position} was read before the snapshot began. */
   public synchronized Attempt begin(long position) {
     Attempt attempt = new Attempt(position);
     attempts.addLast(attempt);
     return attempt;
   }
 
-  /** Step 1: the cut has returned. */
+  /** Step 1: the snapshot has returned. */
   public synchronized void returned(Attempt attempt) {
     attempt.returned = true;
   }
@@ -138,7 +138,8 @@ public final class Bases {
    * anybody new.
    */
   private void promote() {
-    // A cut that the task thread made meanwhile may have overtaken attempts; their changelog is
+    // A snapshot that the task thread made meanwhile may have overtaken attempts; their changelog
+    // is
     // gone.
     newest.ifPresent(base -> attempts.removeIf(attempt -> attempt.position < base.position()));
     Attempt best = null;
@@ -164,12 +165,12 @@ public final class Bases {
   }
 
   /**
-   * A cut that the task thread itself made between two changes: its files hold exactly what lies
-   * below {@code position}.
+   * A snapshot that the task thread itself made between two changes: its files hold exactly what
+   * lies below {@code position}.
    */
   public synchronized Base exact(long position, List<TableFile> files) {
     Base base = copied(position, files);
-    // What was cut before, or beside it, may name blobs that this one was made to do without.
+    // Snapshots taken before it, or beside it, may name blobs that this one was made to do without.
     attempts.removeIf(attempt -> attempt.position <= position);
     if (newest.isEmpty() || newest.get().position() <= position) {
       newest = Optional.of(base);

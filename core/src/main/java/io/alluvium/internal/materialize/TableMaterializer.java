@@ -8,7 +8,7 @@ import io.alluvium.spi.BlobStore;
 import io.alluvium.spi.Execution;
 import io.alluvium.spi.Pace;
 import io.alluvium.spi.Table;
-import io.alluvium.spi.TableCut;
+import io.alluvium.spi.TableSnapshot;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -72,13 +72,13 @@ public final class TableMaterializer implements AutoCloseable {
       Runnable onDurable) {}
 
   /*
-   * The phases of a run: cut (the materializer's thread, or slices on the task thread for a heap table), store
+   * The phases of a run: snapshot (the materializer's thread, or slices on the task thread for a heap table), store
    * (the materializer's thread), durable. At most one run of a backend at a time; how many of a process run at once is
    * the size of `Execution.materializations`. A failure never reaches the job: the changelog keeps its changes.
    *
    * What a periodic run stores is spread over most of the interval (`UploadPacer`); what somebody waits for is not.
    *
-   * Cuts of the task thread come beside these runs. Whatever was cut, one cut of a backend is stored at a time, in order,
+   * Snapshots of the task thread come beside these runs. One snapshot of a backend is stored at a time, in order,
    * so that what the uploader knows to be stored always belongs to the newest base.
    */
   private final Target target;
@@ -197,33 +197,36 @@ public final class TableMaterializer implements AutoCloseable {
         finished(untilNext());
         return;
       }
-      directory = target.directory().resolve("cut-" + ++runs);
+      directory = target.directory().resolve("snapshot-" + ++runs);
     }
     Bases.Attempt attempt = target.bases().begin(position);
     try {
-      // The cut follows the read of the position, never the other way round (P2).
+      // The snapshot follows the read of the position, never the other way round (P2).
       CompletableFuture<?> unused =
           target
               .table()
-              .cut(directory)
-              .whenComplete((cut, failure) -> returned(attempt, directory, cut, failure));
+              .snapshot(directory)
+              .whenComplete((snapshot, failure) -> returned(attempt, directory, snapshot, failure));
     } catch (RuntimeException | Error e) {
       failed(attempt, directory, e);
     }
   }
 
   private void returned(
-      Bases.Attempt attempt, Path directory, @Nullable TableCut cut, @Nullable Throwable failure) {
-    if (cut == null) {
+      Bases.Attempt attempt,
+      Path directory,
+      @Nullable TableSnapshot snapshot,
+      @Nullable Throwable failure) {
+    if (snapshot == null) {
       failed(attempt, directory, Objects.requireNonNull(failure));
     } else {
       target.bases().returned(attempt);
       CompletableFuture<?> unused =
-          inOrder(() -> store(attempt, cut))
+          inOrder(() -> store(attempt, snapshot))
               .whenComplete(
                   (stored, refused) -> {
                     if (refused != null) {
-                      failed(attempt, cut.directory(), refused);
+                      failed(attempt, snapshot.directory(), refused);
                     }
                   });
     }
@@ -236,24 +239,24 @@ public final class TableMaterializer implements AutoCloseable {
     return stored;
   }
 
-  private boolean store(Bases.Attempt attempt, TableCut cut) {
+  private boolean store(Bases.Attempt attempt, TableSnapshot snapshot) {
     CompletableFuture<Boolean> end = new CompletableFuture<>();
     synchronized (this) {
       lastBegun = end;
     }
     try {
-      return storeNow(attempt, cut);
+      return storeNow(attempt, snapshot);
     } finally {
       end.complete(true);
     }
   }
 
   /** Returns whether the attempt is durable now. */
-  private boolean storeNow(Bases.Attempt attempt, TableCut cut) {
+  private boolean storeNow(Bases.Attempt attempt, TableSnapshot snapshot) {
     long start = execution.nanoTime();
     TableUploader.Upload upload = null;
     try {
-      upload = target.uploader().upload(cut, target.share()::begin);
+      upload = target.uploader().upload(snapshot, target.share()::begin);
       target.bases().durable(attempt, upload.files());
       target.uploader().retain(upload.files());
       metrics.completed(upload, execution.nanoTime() - start);
@@ -269,10 +272,10 @@ public final class TableMaterializer implements AutoCloseable {
       return true;
     } catch (RuntimeException | Error e) {
       giveUp(upload);
-      failed(attempt, cut.directory(), e);
+      failed(attempt, snapshot.directory(), e);
       return false;
     } finally {
-      delete(cut.directory());
+      delete(snapshot.directory());
     }
   }
 
@@ -350,52 +353,56 @@ public final class TableMaterializer implements AutoCloseable {
   }
 
   /**
-   * For a backend without changelog, or before its first base: cuts on the task thread and stores
-   * in the background.
+   * For a backend without changelog, or before its first base: takes a snapshot on the task thread
+   * and stores it in the background.
    *
    * @return the base that holds exactly what was written so far
    */
   public CompletableFuture<Bases.Base> materializeNow(long position) {
-    return cutNow(cut -> storeExact(position, cut));
+    return snapshotNow(snapshot -> storeExact(position, snapshot));
   }
 
   /** As {@link #materializeNow}, but every file is stored anew. */
   public CompletableFuture<Bases.Base> materializeAnew(long position) {
-    return cutNow(
-        cut -> {
+    return snapshotNow(
+        snapshot -> {
           target.uploader().forgetStored();
-          return storeExact(position, cut);
+          return storeExact(position, snapshot);
         });
   }
 
   /**
-   * Cuts on the task thread and stores every file in another place in the background.
+   * Takes a snapshot on the task thread and stores every file in another place in the background.
    *
    * @return a base of the copy's own, which no checkpoint of this backend stands on
    */
   public CompletableFuture<Bases.Base> copy(long position, BlobStore into) {
-    return cutNow(
-        cut -> {
+    return snapshotNow(
+        snapshot -> {
           try {
             return target
                 .bases()
                 .copied(
                     position,
-                    target.uploader().elsewhere(into).upload(cut, newBytes -> Pace.NONE).files());
+                    target
+                        .uploader()
+                        .elsewhere(into)
+                        .upload(snapshot, newBytes -> Pace.NONE)
+                        .files());
           } finally {
-            delete(cut.directory());
+            delete(snapshot.directory());
           }
         });
   }
 
-  private CompletableFuture<Bases.Base> cutNow(Function<TableCut, Bases.Base> store) {
+  private CompletableFuture<Bases.Base> snapshotNow(Function<TableSnapshot, Bases.Base> store) {
     Path directory;
     synchronized (this) {
-      directory = target.directory().resolve("cut-" + ++runs);
+      directory = target.directory().resolve("snapshot-" + ++runs);
     }
-    TableCut cut;
+    TableSnapshot snapshot;
     try {
-      cut = target.table().cutNow(directory);
+      snapshot = target.table().snapshotNow(directory);
     } catch (RuntimeException | Error e) {
       // A full disk fails the checkpoint, not the task.
       delete(directory);
@@ -410,7 +417,7 @@ public final class TableMaterializer implements AutoCloseable {
       stored =
           inOrder(
               () -> {
-                Bases.Base base = begin(answer, cut, store);
+                Bases.Base base = begin(answer, snapshot, store);
                 // Before the next store replaces the base: the checkpoint keeps its blobs.
                 answer.complete(base);
                 return base;
@@ -423,7 +430,7 @@ public final class TableMaterializer implements AutoCloseable {
         stored.whenComplete(
             (base, failure) -> {
               if (failure != null) {
-                delete(cut.directory());
+                delete(snapshot.directory());
                 end(answer, failure);
               }
             });
@@ -439,7 +446,9 @@ public final class TableMaterializer implements AutoCloseable {
   }
 
   private Bases.Base begin(
-      CompletableFuture<Bases.Base> answer, TableCut cut, Function<TableCut, Bases.Base> store) {
+      CompletableFuture<Bases.Base> answer,
+      TableSnapshot snapshot,
+      Function<TableSnapshot, Bases.Base> store) {
     CompletableFuture<Boolean> end = new CompletableFuture<>();
     synchronized (this) {
       queued.removeIf(each -> each == answer);
@@ -449,7 +458,7 @@ public final class TableMaterializer implements AutoCloseable {
       lastBegun = end;
     }
     try {
-      return store.apply(cut);
+      return store.apply(snapshot);
     } finally {
       end.complete(true);
     }
@@ -459,11 +468,11 @@ public final class TableMaterializer implements AutoCloseable {
     return StateBackendException.closed("the backend was closed before its table was stored");
   }
 
-  private Bases.Base storeExact(long position, TableCut cut) {
+  private Bases.Base storeExact(long position, TableSnapshot snapshot) {
     long start = execution.nanoTime();
     TableUploader.Upload upload = null;
     try {
-      upload = target.uploader().upload(cut, newBytes -> Pace.NONE);
+      upload = target.uploader().upload(snapshot, newBytes -> Pace.NONE);
       Bases.Base base = target.bases().exact(position, upload.files());
       target.uploader().retain(upload.files());
       metrics.completed(upload, execution.nanoTime() - start);
@@ -473,7 +482,7 @@ public final class TableMaterializer implements AutoCloseable {
       metrics.failed();
       throw e;
     } finally {
-      delete(cut.directory());
+      delete(snapshot.directory());
     }
   }
 
@@ -486,7 +495,7 @@ public final class TableMaterializer implements AutoCloseable {
     try {
       LocalFiles.deleteTree(directory);
     } catch (IOException e) {
-      LOG.warn("cannot delete the local cut '{}': {}", directory, e.getMessage());
+      LOG.warn("cannot delete the local snapshot '{}': {}", directory, e.getMessage());
     }
   }
 

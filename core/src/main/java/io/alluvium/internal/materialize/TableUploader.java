@@ -6,8 +6,8 @@ import io.alluvium.spi.BlobName;
 import io.alluvium.spi.BlobNames;
 import io.alluvium.spi.BlobStore;
 import io.alluvium.spi.Pace;
-import io.alluvium.spi.TableCut;
 import io.alluvium.spi.TableFile;
+import io.alluvium.spi.TableSnapshot;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
@@ -27,12 +27,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Stores the files of one backend's cuts, each only once (P3). Thread-safe; guarded by {@code
+ * Stores the files of one backend's snapshots, each only once (P3). Thread-safe; guarded by {@code
  * this}, not held across I/O.
  */
 public final class TableUploader {
 
-  /** What the uploader did for one cut. */
+  /** What the uploader did for one snapshot. */
   public record Upload(List<TableFile> files, int newFiles, long newBytes) {}
 
   /**
@@ -57,7 +57,7 @@ public final class TableUploader {
 
   private static final Logger LOG = LoggerFactory.getLogger(TableUploader.class);
 
-  /** Of one cut. */
+  /** Of one snapshot. */
   private static final int FILES_AT_ONCE = 4;
 
   private record Content(long sizeBytes, int crc32c) {}
@@ -67,7 +67,7 @@ public final class TableUploader {
    * identifies the content. A restored table is another one: RocksDB renumbers files that it imports. What was restored
    * is therefore recognised by its content, which costs one read of a local file, once.
    *
-   * A file that was stored for a cut that failed later stays known, so that the next attempt does not store it again.
+   * A file that was stored for a snapshot that failed later stays known, so that the next attempt does not store it again.
    */
   private final BlobStore store;
   private final BlobNames names;
@@ -100,7 +100,7 @@ public final class TableUploader {
     }
   }
 
-  /** Told how much one cut has to store, before it is stored. */
+  /** Told how much one snapshot has to store, before it is stored. */
   interface Pacing {
     Pace begin(long newBytes);
   }
@@ -109,11 +109,11 @@ public final class TableUploader {
    * Stores what is new and names all; blocks. A failure leaves what was stored known to the next
    * attempt.
    */
-  Upload upload(TableCut cut, Pacing pacing) {
-    Map<TableCut.File, TableFile> stored = new HashMap<>();
+  Upload upload(TableSnapshot snapshot, Pacing pacing) {
+    Map<TableSnapshot.File, TableFile> stored = new HashMap<>();
     int newFiles = 0;
     long newBytes = 0;
-    for (TableCut.File file : cut.files()) {
+    for (TableSnapshot.File file : snapshot.files()) {
       checkNotStopped();
       TableFile known = file.immutable() ? known(file) : null;
       if (known == null) {
@@ -123,16 +123,18 @@ public final class TableUploader {
         stored.put(file, known);
       }
     }
-    return new Upload(storeAll(cut, stored, stoppable(pacing.begin(newBytes))), newFiles, newBytes);
+    return new Upload(
+        storeAll(snapshot, stored, stoppable(pacing.begin(newBytes))), newFiles, newBytes);
   }
 
-  /** All files of a cut, durable; several are stored at once where the store can do that. */
-  private List<TableFile> storeAll(TableCut cut, Map<TableCut.File, TableFile> stored, Pace pace) {
-    List<TableFile> files = new ArrayList<>(cut.files().size());
+  /** All files of a snapshot, durable; several are stored at once where the store can do that. */
+  private List<TableFile> storeAll(
+      TableSnapshot snapshot, Map<TableSnapshot.File, TableFile> stored, Pace pace) {
+    List<TableFile> files = new ArrayList<>(snapshot.files().size());
     Queue<Put> underWay = new ArrayDeque<>();
     boolean done = false;
     try {
-      for (TableCut.File file : cut.files()) {
+      for (TableSnapshot.File file : snapshot.files()) {
         checkNotStopped();
         TableFile known = stored.get(file);
         if (known == null) {
@@ -169,7 +171,7 @@ public final class TableUploader {
   }
 
   /** A file that is being stored. */
-  private record Put(TableCut.File local, TableFile file, CompletableFuture<Void> answer) {}
+  private record Put(TableSnapshot.File local, TableFile file, CompletableFuture<Void> answer) {}
 
   /** A file may be of gigabytes, and whoever closes waits for it. */
   private Pace stoppable(Pace pace) {
@@ -185,7 +187,7 @@ public final class TableUploader {
     }
   }
 
-  private @Nullable TableFile known(TableCut.File file) {
+  private @Nullable TableFile known(TableSnapshot.File file) {
     boolean mayBeRestored;
     synchronized (this) {
       TableFile same = byName.get(file.name());
@@ -211,7 +213,7 @@ public final class TableUploader {
     }
   }
 
-  private Put begin(TableCut.File file, Pace pace) {
+  private Put begin(TableSnapshot.File file, Pace pace) {
     int crc = crc32c(file.path());
     BlobName blob;
     synchronized (this) {
@@ -272,8 +274,8 @@ public final class TableUploader {
   }
 
   /**
-   * The attempt that stored them failed: files that change with each cut are of no use to the next.
-   * Those of another attempt, which may be under way, are left alone.
+   * The attempt that stored them failed: files that change with each snapshot are of no use to the
+   * next. Those of another attempt, which may be under way, are left alone.
    */
   public synchronized void giveUp(List<TableFile> files) {
     files.forEach(file -> inFlight.remove(file.blob()));

@@ -7,7 +7,7 @@ import io.alluvium.KeyGroupRange;
 import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
 import io.alluvium.serializer.ByteWriter;
-import io.alluvium.spi.TableCut;
+import io.alluvium.spi.TableSnapshot;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -36,8 +36,8 @@ final class HeapCellsFormatTest {
     model.put(Model.key(3, 200, "k", hex("10")), hex("ff"));
     model.put(Model.key(3, 200, "k", hex("11")), hex("fe"));
     model.put(Model.key(5, 1, "b", new byte[0]), hex("03"));
-    TableCut cut = model.table.cutNow(directory);
-    return Files.readAllBytes(cut.files().get(0).path());
+    TableSnapshot snapshot = model.table.snapshotNow(directory);
+    return Files.readAllBytes(snapshot.files().get(0).path());
   }
 
   @Test
@@ -77,7 +77,7 @@ final class HeapCellsFormatTest {
       model.put(Model.key(i % 16, 1 + i % 200, "key-" + i, new byte[0]), new byte[i % 50]);
     }
     model.put(Model.key(7, 3, "huge", new byte[0]), new byte[3 << 20]);
-    TableCut unused = model.table.cutNow(directory);
+    TableSnapshot unused = model.table.snapshotNow(directory);
     assertThat(read(ALL)).isEqualTo(model.lines(new byte[0]));
     for (int keyGroup = 0; keyGroup < 16; keyGroup++) {
       assertThat(read(new KeyGroupRange(keyGroup, keyGroup + 1)))

@@ -9,9 +9,9 @@ import io.alluvium.KeyGroupRange;
 import io.alluvium.StateBackendException;
 import io.alluvium.serializer.ByteWriter;
 import io.alluvium.spi.Table;
-import io.alluvium.spi.TableCut;
 import io.alluvium.spi.TablePart;
 import io.alluvium.spi.TableScan;
+import io.alluvium.spi.TableSnapshot;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.lang.reflect.Proxy;
@@ -206,7 +206,7 @@ final class HeapTableTest {
     assertThat(Model.lines(table.scan(key, key.length))).isEmpty();
   }
 
-  // Cuts.
+  // Snapshots.
 
   private void fill(int rows) {
     for (int i = 0; i < rows; i++) {
@@ -214,34 +214,34 @@ final class HeapTableTest {
     }
   }
 
-  private List<String> reopened(TableCut cut) {
-    Table again = open(List.of(new TablePart(HeapCellsFormat.NAME, cut.directory(), ALL)));
+  private List<String> reopened(TableSnapshot snapshot) {
+    Table again = open(List.of(new TablePart(HeapCellsFormat.NAME, snapshot.directory(), ALL)));
     return Model.lines(again.scan(new byte[0], 0));
   }
 
   @Test
-  void cut_pinsNoMoreThanItsBound_untilSomethingIsWritten() {
+  void snapshot_pinsNoMoreThanItsBound_untilSomethingIsWritten() {
     fill(300_000);
-    CompletableFuture<TableCut> cut = table.cut(directory.resolve("cut"));
-    assertThat(execution.tasks).as("a cut begins with advance()").isEmpty();
+    CompletableFuture<TableSnapshot> snapshot = table.snapshot(directory.resolve("snapshot"));
+    assertThat(execution.tasks).as("a snapshot begins with advance()").isEmpty();
     for (int i = 0; i < 100; i++) {
       table.advance();
     }
     assertThat(execution.tasks).hasSize(1);
     execution.runAll();
     // 12 cells of 25 000 rows each: not all fit at once.
-    assertThat(cut).isNotDone();
+    assertThat(snapshot).isNotDone();
     int rounds = 1;
-    for (; !cut.isDone(); rounds++) {
+    for (; !snapshot.isDone(); rounds++) {
       table.advance();
       execution.runAll();
     }
     assertThat(rounds).isBetween(3, 6);
-    assertThat(reopened(cut.join())).isEqualTo(model.lines(new byte[0]));
+    assertThat(reopened(snapshot.join())).isEqualTo(model.lines(new byte[0]));
   }
 
   @Test
-  void cut_whatWasPinned_doesNotChangeAnyMore() {
+  void snapshot_whatWasPinned_doesNotChangeAnyMore() {
     fill(1_000);
     byte[] list = Model.key(3, 99, "list", new byte[0]);
     byte[] map = Model.key(3, 100, "map", new byte[0]);
@@ -250,7 +250,7 @@ final class HeapTableTest {
       model.put(Model.key(3, 100, "map", number(i)), number(i));
     }
     List<String> before = model.lines(new byte[0]);
-    CompletableFuture<TableCut> cut = table.cut(directory.resolve("cut"));
+    CompletableFuture<TableSnapshot> snapshot = table.snapshot(directory.resolve("snapshot"));
     table.advance();
     for (int i = 0; i < 1_000; i++) {
       model.put(Model.key(i % 4, 1 + i % 3, "k" + i, new byte[0]), number(-i));
@@ -260,24 +260,24 @@ final class HeapTableTest {
     }
     model.deleteRange(Arrays.copyOf(map, 3));
     execution.runAll();
-    assertThat(reopened(cut.join())).isEqualTo(before);
+    assertThat(reopened(snapshot.join())).isEqualTo(before);
     // Everything was let go of: rows change in place again.
-    CompletableFuture<TableCut> next = table.cut(directory.resolve("next"));
+    CompletableFuture<TableSnapshot> next = table.snapshot(directory.resolve("next"));
     table.advance();
     execution.runAll();
     assertThat(reopened(next.join())).isEqualTo(model.lines(new byte[0]));
   }
 
   @Test
-  void cut_thatCannotBeWritten_failsAlone() throws IOException {
+  void snapshot_thatCannotBeWritten_failsAlone() throws IOException {
     fill(1_000);
     Path occupied = Files.createFile(directory.resolve("occupied"));
-    CompletableFuture<TableCut> cut = table.cut(occupied.resolve("cut"));
+    CompletableFuture<TableSnapshot> snapshot = table.snapshot(occupied.resolve("snapshot"));
     table.advance();
     execution.runAll();
-    assertThatThrownBy(cut::join)
+    assertThatThrownBy(snapshot::join)
         .hasCauseInstanceOf(StateBackendException.class)
-        .hasMessageContaining("cannot write the table file of a cut")
+        .hasMessageContaining("cannot write the table file of a snapshot")
         .cause()
         .satisfies(
             e ->
@@ -285,17 +285,17 @@ final class HeapTableTest {
                     .isEqualTo(StateBackendException.Kind.UNAVAILABLE));
     fill(2_000);
     table.advance();
-    CompletableFuture<TableCut> next = table.cut(directory.resolve("next"));
+    CompletableFuture<TableSnapshot> next = table.snapshot(directory.resolve("next"));
     table.advance();
     execution.runAll();
     assertThat(reopened(next.join())).isEqualTo(model.lines(new byte[0]));
-    assertThatThrownBy(() -> table.cutNow(occupied.resolve("cut")))
+    assertThatThrownBy(() -> table.snapshotNow(occupied.resolve("snapshot")))
         .isInstanceOf(StateBackendException.class);
   }
 
-  /** A cut that never ended would be the last one, and the changelog would grow for ever. */
+  /** A snapshot that never ended would be the last one, and the changelog would grow for ever. */
   @Test
-  void cut_endsInAnError_failsAlone() {
+  void snapshot_endsInAnError_failsAlone() {
     fill(1_000);
     Path broken =
         (Path)
@@ -305,42 +305,42 @@ final class HeapTableTest {
                 (proxy, method, arguments) -> {
                   throw new OutOfMemoryError("test");
                 });
-    CompletableFuture<TableCut> cut = table.cut(broken);
+    CompletableFuture<TableSnapshot> snapshot = table.snapshot(broken);
     table.advance();
     execution.runAll();
-    assertThatThrownBy(cut::join).hasCauseInstanceOf(OutOfMemoryError.class);
-    CompletableFuture<TableCut> next = table.cut(directory.resolve("next"));
+    assertThatThrownBy(snapshot::join).hasCauseInstanceOf(OutOfMemoryError.class);
+    CompletableFuture<TableSnapshot> next = table.snapshot(directory.resolve("next"));
     table.advance();
     execution.runAll();
     assertThat(reopened(next.join())).isEqualTo(model.lines(new byte[0]));
   }
 
   @Test
-  void cut_noThreadCanBeStarted_failsAlone() {
+  void snapshot_noThreadCanBeStarted_failsAlone() {
     fill(1_000);
     execution.failure = new OutOfMemoryError("unable to create native thread");
-    CompletableFuture<TableCut> cut = table.cut(directory.resolve("cut"));
+    CompletableFuture<TableSnapshot> snapshot = table.snapshot(directory.resolve("snapshot"));
     table.advance();
-    assertThatThrownBy(cut::join).hasCauseInstanceOf(StateBackendException.class);
+    assertThatThrownBy(snapshot::join).hasCauseInstanceOf(StateBackendException.class);
     execution.failure = null;
     table.advance();
-    CompletableFuture<TableCut> next = table.cut(directory.resolve("next"));
+    CompletableFuture<TableSnapshot> next = table.snapshot(directory.resolve("next"));
     table.advance();
     execution.runAll();
     assertThat(reopened(next.join())).isEqualTo(model.lines(new byte[0]));
   }
 
   @Test
-  void close_whileACutPauses_closesItsFile() throws IOException {
+  void close_whileASnapshotPauses_closesItsFile() throws IOException {
     assumeThat(OPEN_FILES).as("where open files are told").isDirectory();
     fill(300_000);
-    CompletableFuture<TableCut> cut = table.cut(directory.resolve("cut"));
+    CompletableFuture<TableSnapshot> snapshot = table.snapshot(directory.resolve("snapshot"));
     table.advance();
     execution.runAll();
-    assertThat(cut).isNotDone();
+    assertThat(snapshot).isNotDone();
     assertThat(openFilesOf(directory)).isNotEmpty();
     table.close();
-    assertThat(cut).isCompletedExceptionally();
+    assertThat(snapshot).isCompletedExceptionally();
     assertThat(openFilesOf(directory)).isEmpty();
   }
 
@@ -360,19 +360,19 @@ final class HeapTableTest {
   }
 
   @Test
-  void cut_whileOneRuns_isRefused() {
-    CompletableFuture<TableCut> first = table.cut(directory.resolve("a"));
-    assertThat(table.cut(directory.resolve("b"))).isCompletedExceptionally();
+  void snapshot_whileOneRuns_isRefused() {
+    CompletableFuture<TableSnapshot> first = table.snapshot(directory.resolve("a"));
+    assertThat(table.snapshot(directory.resolve("b"))).isCompletedExceptionally();
     assertThat(first).isNotDone();
   }
 
   @Test
-  void close_betweenPinningAndWriting_failsTheCutAndWritesNothing() {
+  void close_betweenPinningAndWriting_failsTheSnapshotAndWritesNothing() {
     fill(1_000);
-    CompletableFuture<TableCut> cut = table.cut(directory.resolve("a"));
+    CompletableFuture<TableSnapshot> snapshot = table.snapshot(directory.resolve("a"));
     table.advance();
     table.close();
-    assertThat(cut).isCompletedExceptionally();
+    assertThat(snapshot).isCompletedExceptionally();
     execution.runAll();
     assertThat(directory.resolve("a")).doesNotExist();
   }

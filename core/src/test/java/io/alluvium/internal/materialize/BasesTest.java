@@ -24,11 +24,11 @@ class BasesTest {
   }
 
   /**
-   * Trace 1 of the models: the published bound lags; only the end of a checkpoint after the cut is
-   * an upper bound.
+   * Trace 1 of the models: the published bound lags; only the end of a checkpoint after the
+   * snapshot is an upper bound.
    */
   @Test
-  void bind_afterTheCutReturned_notesItsEndAsContainedUpTo() {
+  void bind_afterTheSnapshotReturned_notesItsEndAsContainedUpTo() {
     Attempt attempt = bases.begin(3);
     bases.returned(attempt);
     bases.durable(attempt, List.of(file(1)));
@@ -40,7 +40,7 @@ class BasesTest {
   }
 
   @Test
-  void bind_whileTheCutIsRunning_givesTheBaseBefore() {
+  void bind_whileTheSnapshotIsTaken_givesTheBaseBefore() {
     Attempt attempt = bases.begin(3);
 
     assertThat(bases.bind(5)).contains(new Base(0, List.of()));
@@ -127,7 +127,7 @@ class BasesTest {
     assertThat(materialization(detached.bind(6)).position()).isEqualTo(4);
   }
 
-  /** A background run that began before the task thread cut the table itself, and ended after. */
+  /** A background run that began before the task thread took a snapshot itself, and ended after. */
   @Test
   void durable_afterAnExactBaseOvertookIt_isNeverBound() {
     Bases detached = new Bases("test-1", RANGE, Optional.empty());

@@ -9,7 +9,7 @@ import io.alluvium.spi.BlobStore;
 import io.alluvium.spi.Execution;
 import io.alluvium.spi.Metrics;
 import io.alluvium.spi.Table;
-import io.alluvium.spi.TableCut;
+import io.alluvium.spi.TableSnapshot;
 import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -30,7 +30,7 @@ class TableMaterializerTest {
   private final Deque<Runnable> background = new ArrayDeque<>();
   private int threadsToRefuse;
   private long nanos;
-  private int cuts;
+  private int snapshots;
   private final Bases bases = new Bases("test-1", new KeyGroupRange(0, 1), Optional.empty());
 
   /** The task may be the one that asks, and a run that is never noticed to be over is the last. */
@@ -44,7 +44,7 @@ class TableMaterializerTest {
     assertThat(scheduled).hasSize(1);
     scheduled.remove().run();
     background.remove().run();
-    assertThat(cuts).isEqualTo(1);
+    assertThat(snapshots).isEqualTo(1);
   }
 
   /** Each checkpoint asks while the changelog is too long, which it is while runs fail. */
@@ -87,14 +87,14 @@ class TableMaterializerTest {
                   case "materializations" -> (Executor) this::execute;
                   default -> throw new AssertionError(method);
                 });
-    Object neverDone = new CompletableFuture<TableCut>();
+    Object neverDone = new CompletableFuture<TableSnapshot>();
     Table table =
         stub(
             Table.class,
             method -> {
-              cuts++;
-              return method.equals("cutNow")
-                  ? new TableCut(Path.of("unused"), List.of())
+              snapshots++;
+              return method.equals("snapshotNow")
+                  ? new TableSnapshot(Path.of("unused"), List.of())
                   : neverDone;
             });
     return new TableMaterializer(

@@ -11,8 +11,8 @@ import io.alluvium.spi.BlobNames;
 import io.alluvium.spi.BlobStore;
 import io.alluvium.spi.Incarnation;
 import io.alluvium.spi.Pace;
-import io.alluvium.spi.TableCut;
 import io.alluvium.spi.TableFile;
+import io.alluvium.spi.TableSnapshot;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -23,7 +23,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Which blobs are live while cuts are stored, fail and are given up. */
+/** Which blobs are live while snapshots are stored, fail and are given up. */
 final class TableUploaderTest {
 
   /** Hands out names, and remembers them. */
@@ -65,21 +65,22 @@ final class TableUploaderTest {
 
   @TempDir private Path directory;
 
-  private TableCut.File file(String name, boolean immutable) throws IOException {
+  private TableSnapshot.File file(String name, boolean immutable) throws IOException {
     Path path = Files.writeString(directory.resolve(name), name);
-    return new TableCut.File(name, path, Files.size(path), immutable);
+    return new TableSnapshot.File(name, path, Files.size(path), immutable);
   }
 
-  private TableUploader.Upload upload(TableCut.File... files) {
-    return uploader.upload(new TableCut(directory, List.of(files)), bytes -> Pace.NONE);
+  private TableUploader.Upload upload(TableSnapshot.File... files) {
+    return uploader.upload(new TableSnapshot(directory, List.of(files)), bytes -> Pace.NONE);
   }
 
   @Test
   void upload_thatFails_leavesWhatAnotherStoresLive() throws Exception {
-    TableCut.File manifest = file("MANIFEST-1", false);
-    TableCut.File table = file("1.sst", true);
-    TableCut.File other = file("MANIFEST-2", false);
-    TableCut.File missing = new TableCut.File("2.sst", directory.resolve("none"), 1, true);
+    TableSnapshot.File manifest = file("MANIFEST-1", false);
+    TableSnapshot.File table = file("1.sst", true);
+    TableSnapshot.File other = file("MANIFEST-2", false);
+    TableSnapshot.File missing =
+        new TableSnapshot.File("2.sst", directory.resolve("none"), 1, true);
     onImmutableStored =
         () -> {
           assertThatThrownBy(() -> upload(other, missing))
@@ -95,8 +96,8 @@ final class TableUploaderTest {
   /** What never changes is known to the next attempt, which stores the rest anew. */
   @Test
   void giveUp_keepsOnlyImmutableFiles() throws Exception {
-    TableCut.File manifest = file("MANIFEST-1", false);
-    TableCut.File table = file("1.sst", true);
+    TableSnapshot.File manifest = file("MANIFEST-1", false);
+    TableSnapshot.File table = file("1.sst", true);
     TableUploader.Upload first = upload(manifest, table);
     uploader.giveUp(first.files());
     assertThat(uploader.liveBlobs()).containsExactly(first.files().get(1).blob());
@@ -109,9 +110,10 @@ final class TableUploaderTest {
   @Test
   void stop_whileALargeFileIsStored_endsItAtTheNextPiece() throws Exception {
     Path path = Files.write(directory.resolve("heap.cells"), new byte[8 << 20]);
-    TableCut cut =
-        new TableCut(
-            directory, List.of(new TableCut.File("heap.cells", path, Files.size(path), false)));
+    TableSnapshot snapshot =
+        new TableSnapshot(
+            directory,
+            List.of(new TableSnapshot.File("heap.cells", path, Files.size(path), false)));
     try (BlobStore files = new LocalDirectoryBlobStore(directory.resolve("blobs"), "test")) {
       TableUploader stopped = new TableUploader(files, names, TableUploader.Keeper.NONE, List.of());
       AtomicInteger pieces = new AtomicInteger();
@@ -122,7 +124,7 @@ final class TableUploaderTest {
             }
           };
       TableUploader copying = stopped.elsewhere(files);
-      assertThatThrownBy(() -> copying.upload(cut, newBytes -> unpaced))
+      assertThatThrownBy(() -> copying.upload(snapshot, newBytes -> unpaced))
           .isInstanceOfSatisfying(
               StateBackendException.class,
               e -> assertThat(e.kind()).isEqualTo(StateBackendException.Kind.CLOSED));

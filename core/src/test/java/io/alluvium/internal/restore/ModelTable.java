@@ -5,8 +5,8 @@ import io.alluvium.serializer.ByteWriter;
 import io.alluvium.spi.Operation;
 import io.alluvium.spi.SortedChanges;
 import io.alluvium.spi.Table;
-import io.alluvium.spi.TableCut;
 import io.alluvium.spi.TableScan;
+import io.alluvium.spi.TableSnapshot;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -169,12 +169,12 @@ final class ModelTable implements Table {
   }
 
   @Override
-  public CompletableFuture<TableCut> cut(Path directory) {
+  public CompletableFuture<TableSnapshot> snapshot(Path directory) {
     throw new UnsupportedOperationException();
   }
 
   @Override
-  public TableCut cutNow(Path directory) {
+  public TableSnapshot snapshotNow(Path directory) {
     throw new UnsupportedOperationException();
   }
 

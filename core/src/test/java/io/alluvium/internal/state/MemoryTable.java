@@ -3,8 +3,8 @@ package io.alluvium.internal.state;
 import io.alluvium.serializer.ByteWriter;
 import io.alluvium.spi.SortedChanges;
 import io.alluvium.spi.Table;
-import io.alluvium.spi.TableCut;
 import io.alluvium.spi.TableScan;
+import io.alluvium.spi.TableSnapshot;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -139,12 +139,12 @@ final class MemoryTable implements Table {
   }
 
   @Override
-  public CompletableFuture<TableCut> cut(Path directory) {
+  public CompletableFuture<TableSnapshot> snapshot(Path directory) {
     throw new UnsupportedOperationException();
   }
 
   @Override
-  public TableCut cutNow(Path directory) {
+  public TableSnapshot snapshotNow(Path directory) {
     throw new UnsupportedOperationException();
   }
 

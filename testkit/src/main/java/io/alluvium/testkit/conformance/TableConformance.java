@@ -8,9 +8,9 @@ import io.alluvium.StateBackendException.Kind;
 import io.alluvium.serializer.ByteWriter;
 import io.alluvium.spi.Operation;
 import io.alluvium.spi.Table;
-import io.alluvium.spi.TableCut;
 import io.alluvium.spi.TablePart;
 import io.alluvium.spi.TableScan;
+import io.alluvium.spi.TableSnapshot;
 import io.alluvium.testkit.Seeds;
 import io.alluvium.testkit.table.Change;
 import io.alluvium.testkit.table.Changes;
@@ -266,27 +266,27 @@ public abstract class TableConformance extends TableHarness {
 
   @ParameterizedTest
   @MethodSource("fewSeeds")
-  void cutNow_thenOpen_givesExactlyTheSame(long seed) {
+  void snapshotNow_thenOpen_givesExactlyTheSame(long seed) {
     Changes changes = new Changes(new Random(seed), ALL, 0);
     ModelTable model = new ModelTable();
     for (int round = 0; round < 3; round++) {
       write(changes, 300, model);
-      TableCut cut = table.cutNow(fresh());
-      checkFiles(cut);
-      assertThat(dump(reopen(cut, ALL)).lines()).isEqualTo(model.lines());
+      TableSnapshot snapshot = table.snapshotNow(fresh());
+      checkFiles(snapshot);
+      assertThat(dump(reopen(snapshot, ALL)).lines()).isEqualTo(model.lines());
     }
   }
 
   @Test
-  void cut_emptyTable_opensEmpty() {
-    TableCut cut = table.cutNow(fresh());
-    assertThat(dump(reopen(cut, ALL)).entries()).isEmpty();
-    assertThat(dump(reopen(cutWhile(() -> {}), ALL)).entries()).isEmpty();
+  void snapshot_emptyTable_opensEmpty() {
+    TableSnapshot snapshot = table.snapshotNow(fresh());
+    assertThat(dump(reopen(snapshot, ALL)).entries()).isEmpty();
+    assertThat(dump(reopen(snapshotWhile(() -> {}), ALL)).entries()).isEmpty();
   }
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void cut_whileWriting_thenReplayFromThePosition_givesTheSame(long seed) {
+  void snapshot_whileWriting_thenReplayFromThePosition_givesTheSame(long seed) {
     Random random = new Random(seed);
     Changes changes = new Changes(random, ALL, 0);
     ModelTable model = new ModelTable();
@@ -294,59 +294,59 @@ public abstract class TableConformance extends TableHarness {
     for (int round = 0; round < 3; round++) {
       log.addAll(write(changes, random.nextInt(400), model));
       int position = log.size();
-      TableCut cut = cutWhile(() -> log.addAll(write(changes, 1, model)));
+      TableSnapshot snapshot = snapshotWhile(() -> log.addAll(write(changes, 1, model)));
       log.addAll(write(changes, random.nextInt(50), model));
-      checkFiles(cut);
+      checkFiles(snapshot);
 
       // Replay starts with the block that holds the position: some earlier changes come again.
       List<Change> suffix = log.subList(Math.max(0, position - random.nextInt(20)), log.size());
-      Table opByOp = reopen(cut, ALL);
+      Table opByOp = reopen(snapshot, ALL);
       suffix.forEach(change -> change.applyTo(opByOp));
       assertThat(dump(opByOp).readableLines()).isEqualTo(model.readableLines());
 
-      Table inBulk = reopen(cut, ALL);
+      Table inBulk = reopen(snapshot, ALL);
       inBulk.apply(new CoalescedChanges(suffix));
       assertThat(dump(inBulk).readableLines()).isEqualTo(model.readableLines());
     }
   }
 
   @Test
-  void cut_laterWritesAndClose_leaveItsFilesAlone() throws IOException {
+  void snapshot_laterWritesAndClose_leaveItsFilesAlone() throws IOException {
     Changes changes = new Changes(new Random(3), ALL, 0);
     ModelTable model = new ModelTable();
     write(changes, 500, model);
-    TableCut cut = table.cutNow(fresh());
-    Map<String, byte[]> before = contents(cut);
+    TableSnapshot snapshot = table.snapshotNow(fresh());
+    Map<String, byte[]> before = contents(snapshot);
     List<String> expected = model.lines();
     for (int i = 0; i < 4; i++) {
       write(changes, 300, model);
-      TableCut later = table.cutNow(fresh());
+      TableSnapshot later = table.snapshotNow(fresh());
       Map<String, byte[]> now = contents(later);
-      for (TableCut.File file : cut.files()) {
+      for (TableSnapshot.File file : snapshot.files()) {
         if (file.immutable() && now.containsKey(file.name())) {
           assertThat(now.get(file.name())).as(file.name()).isEqualTo(before.get(file.name()));
         }
       }
     }
     table.close();
-    assertThat(contents(cut)).usingRecursiveComparison().isEqualTo(before);
-    assertThat(dump(reopen(cut, ALL)).lines()).isEqualTo(expected);
+    assertThat(contents(snapshot)).usingRecursiveComparison().isEqualTo(before);
+    assertThat(dump(reopen(snapshot, ALL)).lines()).isEqualTo(expected);
   }
 
   @Test
   void open_clippedPart_dropsWhatIsOutside() throws IOException {
     ModelTable model = new ModelTable();
     write(new Changes(new Random(4), ALL, 0), 600, model);
-    TableCut cut = table.cutNow(fresh());
+    TableSnapshot snapshot = table.snapshotNow(fresh());
     KeyGroupRange middle = new KeyGroupRange(2, 5);
     model.clip(middle);
 
-    Table byPart = open(middle, List.of(part(cut, middle)));
+    Table byPart = open(middle, List.of(part(snapshot, middle)));
     assertThat(everything(byPart).lines()).isEqualTo(model.lines());
     assertThat(dump(byPart).lines()).isEqualTo(model.lines());
-    Table byTable = open(middle, List.of(part(cut, ALL)));
+    Table byTable = open(middle, List.of(part(snapshot, ALL)));
     assertThat(dump(byTable).lines()).isEqualTo(model.lines());
-    assertThat(dump(reopen(byTable.cutNow(fresh()), ALL)).lines()).isEqualTo(model.lines());
+    assertThat(dump(reopen(byTable.snapshotNow(fresh()), ALL)).lines()).isEqualTo(model.lines());
   }
 
   @ParameterizedTest
@@ -362,7 +362,7 @@ public abstract class TableConformance extends TableHarness {
       Table parent = open(range, List.of());
       ModelTable model = new ModelTable();
       write(parent, new Changes(random, range, 0), 400, model);
-      parts.add(part(parent.cutNow(fresh()), range.intersect(wanted)));
+      parts.add(part(parent.snapshotNow(fresh()), range.intersect(wanted)));
       expected.entries().putAll(model.entries());
     }
     expected.clip(wanted);
@@ -372,7 +372,7 @@ public abstract class TableConformance extends TableHarness {
     Changes more = new Changes(random, wanted, 1_000);
     write(united, more, 400, expected);
     assertThat(dump(united).lines()).isEqualTo(expected.lines());
-    assertThat(dump(reopen(united.cutNow(fresh()), ALL)).lines()).isEqualTo(expected.lines());
+    assertThat(dump(reopen(united.snapshotNow(fresh()), ALL)).lines()).isEqualTo(expected.lines());
   }
 
   @ParameterizedTest
@@ -381,12 +381,12 @@ public abstract class TableConformance extends TableHarness {
     Random random = new Random(seed);
     ModelTable model = new ModelTable();
     write(new Changes(random, ALL, 0), 500, model);
-    TableCut whole = table.cutNow(fresh());
+    TableSnapshot whole = table.snapshotNow(fresh());
     List<TablePart> halves = new ArrayList<>();
     for (KeyGroupRange half : List.of(new KeyGroupRange(0, 4), new KeyGroupRange(4, 8))) {
       Table child = open(half, List.of(part(whole, half)));
       write(child, new Changes(random, half, 500), 200, model);
-      halves.add(part(child.cutNow(fresh()), half));
+      halves.add(part(child.snapshotNow(fresh()), half));
     }
     assertThat(dump(open(ALL, halves)).lines()).isEqualTo(model.lines());
   }
@@ -406,7 +406,7 @@ public abstract class TableConformance extends TableHarness {
     model.clip(lower);
 
     TablePart foreign = new TablePart("model-1", Files.createDirectory(fresh()), lower);
-    List<TablePart> parts = List.of(foreign, part(parent.cutNow(fresh()), upper));
+    List<TablePart> parts = List.of(foreign, part(parent.snapshotNow(fresh()), upper));
     Table mixed = tables.open(fresh(), ALL, parts, asked -> scanOf(asked, foreign, model));
     open.add(mixed);
     model.entries().putAll(own.entries());
@@ -423,7 +423,7 @@ public abstract class TableConformance extends TableHarness {
     ModelTable model = new ModelTable();
     write(new Changes(new Random(8), ALL, 0), 500, model);
     KeyGroupRange range = new KeyGroupRange(3, 7);
-    TablePart part = part(table.cutNow(fresh()), range);
+    TablePart part = part(table.snapshotNow(fresh()), range);
     ModelTable read = new ModelTable();
     read.addAll(tables.read(part));
     model.clip(range);
@@ -446,7 +446,7 @@ public abstract class TableConformance extends TableHarness {
     assertThat(dump(table).lines()).isEqualTo(model.lines());
     write(changes, 200, model);
     assertThat(dump(table).lines()).isEqualTo(model.lines());
-    assertThat(dump(reopen(table.cutNow(fresh()), ALL)).lines()).isEqualTo(model.lines());
+    assertThat(dump(reopen(table.snapshotNow(fresh()), ALL)).lines()).isEqualTo(model.lines());
   }
 
   @Test
@@ -486,18 +486,18 @@ public abstract class TableConformance extends TableHarness {
     Expect.failure(Kind.CLOSED, () -> table.deleteRange(key, key.length));
     Expect.failure(Kind.CLOSED, () -> merge("a", "02"));
     Expect.failure(Kind.CLOSED, () -> table.scan(key, key.length).close());
-    Expect.failure(Kind.CLOSED, () -> execution.await(table.cut(fresh())));
-    Expect.failure(Kind.CLOSED, () -> table.cutNow(fresh()));
+    Expect.failure(Kind.CLOSED, () -> execution.await(table.snapshot(fresh())));
+    Expect.failure(Kind.CLOSED, () -> table.snapshotNow(fresh()));
     Expect.failure(Kind.CLOSED, () -> table.apply(new CoalescedChanges(List.of())));
   }
 
   @Test
-  void close_whileACutRuns_endsTheCut() {
+  void close_whileASnapshotRuns_endsTheSnapshot() {
     write(new Changes(new Random(9), ALL, 0), 2_000, new ModelTable());
-    CompletableFuture<TableCut> cut = startCut();
+    CompletableFuture<TableSnapshot> snapshot = startSnapshot();
     table.close();
     try {
-      checkFiles(execution.await(cut));
+      checkFiles(execution.await(snapshot));
     } catch (StateBackendException e) {
       assertThat(e.kind()).isEqualTo(Kind.CLOSED);
     }

@@ -10,10 +10,10 @@ import io.alluvium.spi.Execution;
 import io.alluvium.spi.KeyLayout;
 import io.alluvium.spi.Metrics;
 import io.alluvium.spi.Table;
-import io.alluvium.spi.TableCut;
 import io.alluvium.spi.TablePart;
 import io.alluvium.spi.TableProvider;
 import io.alluvium.spi.TableScan;
+import io.alluvium.spi.TableSnapshot;
 import io.alluvium.testkit.ThreadExecution;
 import io.alluvium.testkit.table.Change;
 import io.alluvium.testkit.table.Changes;
@@ -33,7 +33,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Opening, cutting and comparing tables for {@link TableConformance}. */
+/** Opens, snapshots and compares tables for {@link TableConformance}. */
 abstract class TableHarness {
 
   static final KeyGroupRange ALL = new KeyGroupRange(0, 8);
@@ -84,15 +84,15 @@ abstract class TableHarness {
     return opened;
   }
 
-  Table reopen(TableCut cut, KeyGroupRange keyGroups) {
-    return open(keyGroups, List.of(part(cut, keyGroups)));
+  Table reopen(TableSnapshot snapshot, KeyGroupRange keyGroups) {
+    return open(keyGroups, List.of(part(snapshot, keyGroups)));
   }
 
-  /** Copies a cut as a restore would: every file under its local name. */
-  TablePart part(TableCut cut, KeyGroupRange keyGroups) {
+  /** Copies a snapshot as a restore would: every file under its local name. */
+  TablePart part(TableSnapshot snapshot, KeyGroupRange keyGroups) {
     try {
       Path copy = Files.createDirectories(fresh());
-      for (TableCut.File file : cut.files()) {
+      for (TableSnapshot.File file : snapshot.files()) {
         Files.copy(file.path(), copy.resolve(file.name()));
       }
       return new TablePart(provider().format(), copy, keyGroups);
@@ -105,27 +105,27 @@ abstract class TableHarness {
     return directory.resolve("d" + directories++);
   }
 
-  CompletableFuture<TableCut> startCut() {
-    CompletableFuture<CompletableFuture<TableCut>> started = new CompletableFuture<>();
+  CompletableFuture<TableSnapshot> startSnapshot() {
+    CompletableFuture<CompletableFuture<TableSnapshot>> started = new CompletableFuture<>();
     Path into = fresh();
     execution
         .materializations()
         .execute(
             () -> {
               try {
-                started.complete(table.cut(into));
+                started.complete(table.snapshot(into));
               } catch (RuntimeException e) {
                 started.completeExceptionally(e);
               }
             });
-    return started.thenCompose(cut -> cut);
+    return started.thenCompose(snapshot -> snapshot);
   }
 
-  /** Cuts the table as the materializer does, while the task goes on between {@code advance}s. */
-  TableCut cutWhile(Runnable task) {
-    CompletableFuture<TableCut> cut = startCut();
-    for (int i = 0; !cut.isDone(); i++) {
-      // A cut may be slower than a task that never pauses; the suffix need not grow for ever.
+  /** Takes a snapshot as the materializer does, while the task goes on between {@code advance}s. */
+  TableSnapshot snapshotWhile(Runnable task) {
+    CompletableFuture<TableSnapshot> snapshot = startSnapshot();
+    for (int i = 0; !snapshot.isDone(); i++) {
+      // A snapshot may be slower than a task that never pauses; the suffix need not grow for ever.
       if (i < 2_000) {
         task.run();
       } else {
@@ -133,22 +133,22 @@ abstract class TableHarness {
       }
       table.advance();
     }
-    return execution.await(cut);
+    return execution.await(snapshot);
   }
 
-  static void checkFiles(TableCut cut) {
-    assertThat(cut.files()).extracting(TableCut.File::name).doesNotHaveDuplicates();
-    assertThat(cut.files())
+  static void checkFiles(TableSnapshot snapshot) {
+    assertThat(snapshot.files()).extracting(TableSnapshot.File::name).doesNotHaveDuplicates();
+    assertThat(snapshot.files())
         .allSatisfy(
             file -> {
-              assertThat(file.path()).startsWith(cut.directory()).hasSize(file.sizeBytes());
+              assertThat(file.path()).startsWith(snapshot.directory()).hasSize(file.sizeBytes());
               assertThat(file.sizeBytes()).isPositive();
             });
   }
 
-  static Map<String, byte[]> contents(TableCut cut) throws IOException {
+  static Map<String, byte[]> contents(TableSnapshot snapshot) throws IOException {
     Map<String, byte[]> contents = new HashMap<>();
-    for (TableCut.File file : cut.files()) {
+    for (TableSnapshot.File file : snapshot.files()) {
       contents.put(file.name(), Files.readAllBytes(file.path()));
     }
     return contents;

@@ -8,10 +8,10 @@ import io.alluvium.spi.Execution;
 import io.alluvium.spi.Metrics;
 import io.alluvium.spi.SortedChanges;
 import io.alluvium.spi.Table;
-import io.alluvium.spi.TableCut;
 import io.alluvium.spi.TablePart;
 import io.alluvium.spi.TableProvider;
 import io.alluvium.spi.TableScan;
+import io.alluvium.spi.TableSnapshot;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.ServiceLoader;
@@ -20,9 +20,9 @@ import java.util.function.Function;
 
 /**
  * Another provider's tables with scheduling points where threads meet: before each write, after it
- * and before its change is logged and published, and around a cut. So a simulation also reaches
- * cuts that hold an unknown part of later changes. Registered by a test module under {@code
- * yielding-<name>}; without a simulation its tables are the other provider's.
+ * and before its change is logged and published, and around a snapshot. So a simulation also
+ * reaches snapshots that hold an unknown part of later changes. Registered by a test module under
+ * {@code yielding-<name>}; without a simulation its tables are the other provider's.
  */
 public abstract class YieldingTableProvider implements TableProvider {
 
@@ -150,16 +150,16 @@ public abstract class YieldingTableProvider implements TableProvider {
     }
 
     @Override
-    public CompletableFuture<TableCut> cut(Path directory) {
-      execution.point("table before cut");
-      CompletableFuture<TableCut> cut = table.cut(directory);
-      execution.point("table after cut");
-      return cut;
+    public CompletableFuture<TableSnapshot> snapshot(Path directory) {
+      execution.point("table before snapshot");
+      CompletableFuture<TableSnapshot> snapshot = table.snapshot(directory);
+      execution.point("table after snapshot");
+      return snapshot;
     }
 
     @Override
-    public TableCut cutNow(Path directory) {
-      return table.cutNow(directory);
+    public TableSnapshot snapshotNow(Path directory) {
+      return table.snapshotNow(directory);
     }
 
     @Override

@@ -12,10 +12,10 @@ import io.alluvium.spi.Metrics;
 import io.alluvium.spi.Operation;
 import io.alluvium.spi.SortedChanges;
 import io.alluvium.spi.Table;
-import io.alluvium.spi.TableCut;
 import io.alluvium.spi.TablePart;
 import io.alluvium.spi.TableProvider;
 import io.alluvium.spi.TableScan;
+import io.alluvium.spi.TableSnapshot;
 import io.alluvium.testkit.table.Change;
 import io.alluvium.testkit.table.ModelTable;
 import java.io.IOException;
@@ -178,12 +178,12 @@ final class PlainTableProvider implements TableProvider {
     }
 
     @Override
-    public CompletableFuture<TableCut> cut(Path directory) {
-      return CompletableFuture.completedFuture(cutNow(directory));
+    public CompletableFuture<TableSnapshot> snapshot(Path directory) {
+      return CompletableFuture.completedFuture(snapshotNow(directory));
     }
 
     @Override
-    public synchronized TableCut cutNow(Path directory) {
+    public synchronized TableSnapshot snapshotNow(Path directory) {
       checkOpen();
       ByteWriter out = new ByteWriter();
       content
@@ -193,17 +193,17 @@ final class PlainTableProvider implements TableProvider {
                 out.writeByteArray(key);
                 out.writeByteArray(value);
               });
-      List<TableCut.File> files = new ArrayList<>();
+      List<TableSnapshot.File> files = new ArrayList<>();
       try {
         Files.createDirectories(directory);
         if (out.length() > 0) {
           Path file = Files.write(directory.resolve("content"), out.toByteArray());
-          files.add(new TableCut.File("content", file, out.length(), false));
+          files.add(new TableSnapshot.File("content", file, out.length(), false));
         }
       } catch (IOException e) {
         throw new UncheckedIOException(e);
       }
-      return new TableCut(directory, files);
+      return new TableSnapshot(directory, files);
     }
 
     @Override

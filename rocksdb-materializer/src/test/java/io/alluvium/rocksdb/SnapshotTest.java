@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
 import io.alluvium.spi.Table;
-import io.alluvium.spi.TableCut;
+import io.alluvium.spi.TableSnapshot;
 import io.alluvium.testkit.Seeds;
 import io.alluvium.testkit.table.Change;
 import io.alluvium.testkit.table.Changes;
@@ -24,18 +24,20 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a cut holds while the task goes on, and what happens when the table closes meanwhile. */
-final class CutTest {
+/**
+ * What a snapshot holds while the task goes on, and what happens when the table closes meanwhile.
+ */
+final class SnapshotTest {
 
   @TempDir Path directory;
 
   /**
-   * The rule that everything stands on (P2): a position read before the cut, the cut in another
-   * thread while changes go on, and the changes from the position on replayed over the files give
-   * what was written.
+   * The rule that everything stands on (P2): a position read before the snapshot, the snapshot in
+   * another thread while changes go on, and the changes from the position on replayed over the
+   * files give what was written.
    */
   @Test
-  void cut_whileWriting_replayFromThePositionReadBefore_givesTheTable() {
+  void snapshot_whileWriting_replayFromThePositionReadBefore_givesTheTable() {
     Random random = new Random(11);
     Changes changes = new Changes(random, TestTables.ALL, 0);
     ModelTable model = new ModelTable();
@@ -45,10 +47,10 @@ final class CutTest {
       Table table = tables.open();
       for (int round = 0; round < Seeds.count(60); round++) {
         CompletableFuture<Long> position = new CompletableFuture<>();
-        CompletableFuture<TableCut> cut =
-            tables.cutInBackground(table, () -> position.complete(appliedUpTo.get()));
+        CompletableFuture<TableSnapshot> snapshot =
+            tables.snapshotInBackground(table, () -> position.complete(appliedUpTo.get()));
         int after = random.nextInt(40);
-        while (!cut.isDone() || after-- > 0) {
+        while (!snapshot.isDone() || after-- > 0) {
           Change change = changes.next();
           change.applyTo(table);
           appliedUpTo.setRelease(change.sqn() + 1);
@@ -56,7 +58,7 @@ final class CutTest {
           log.add(change);
         }
         Table restored =
-            tables.open(TestTables.ALL, List.of(tables.part(cut.join(), TestTables.ALL)));
+            tables.open(TestTables.ALL, List.of(tables.part(snapshot.join(), TestTables.ALL)));
         log.subList(position.join().intValue(), log.size())
             .forEach(change -> change.applyTo(restored));
         assertThat(ModelTable.of(restored, TestTables.ALL).readableLines())
@@ -69,9 +71,9 @@ final class CutTest {
 
   /** Freed memory that is touched ends the whole JVM, so surviving this is the assertion. */
   @Test
-  void close_whileCutsRun_neverTouchesFreedMemory() {
+  void close_whileSnapshotsRun_neverTouchesFreedMemory() {
     Random random = new Random(12);
-    int cutsDone = 0;
+    int snapshotsDone = 0;
     try (TestTables tables = new TestTables(directory)) {
       int rounds = Seeds.count(100);
       for (int round = 0; round < rounds; round++) {
@@ -79,26 +81,28 @@ final class CutTest {
         for (int i = 0; i < 200; i++) {
           TestTables.put(table, TestTables.key(i % 16, 1, "k" + i), "value " + i);
         }
-        List<CompletableFuture<TableCut>> cuts = new ArrayList<>();
+        List<CompletableFuture<TableSnapshot>> snapshots = new ArrayList<>();
         for (int i = 0; i < 2; i++) {
-          cuts.add(tables.cutInBackground(table, () -> {}));
+          snapshots.add(tables.snapshotInBackground(table, () -> {}));
         }
         long until = System.nanoTime() + random.nextInt(8_000_000);
         while (System.nanoTime() < until) {
           Thread.onSpinWait();
         }
         table.close();
-        for (CompletableFuture<TableCut> cut : cuts) {
-          cutsDone += isWhole(cut) ? 1 : 0;
+        for (CompletableFuture<TableSnapshot> snapshot : snapshots) {
+          snapshotsDone += isWhole(snapshot) ? 1 : 0;
         }
       }
-      assertThat(cutsDone).as("cuts that were done before the close").isLessThan(2 * rounds);
+      assertThat(snapshotsDone)
+          .as("snapshots that were done before the close")
+          .isLessThan(2 * rounds);
     }
   }
 
-  private static boolean isWhole(CompletableFuture<TableCut> cut) {
+  private static boolean isWhole(CompletableFuture<TableSnapshot> snapshot) {
     try {
-      assertThat(cut.join().files()).isNotEmpty();
+      assertThat(snapshot.join().files()).isNotEmpty();
       return true;
     } catch (CompletionException e) {
       assertThat(e.getCause())
@@ -110,71 +114,71 @@ final class CutTest {
   }
 
   @Test
-  void cut_files_areWhatARestoreNeeds() {
+  void snapshot_files_areWhatARestoreNeeds() {
     try (TestTables tables = new TestTables(directory)) {
       Table table = tables.open();
       TestTables.put(table, TestTables.key(1, 1, "a"), "1");
-      TableCut cut = table.cutNow(tables.fresh());
+      TableSnapshot snapshot = table.snapshotNow(tables.fresh());
 
       List<String> immutable =
-          cut.files().stream()
-              .filter(TableCut.File::immutable)
-              .map(TableCut.File::name)
+          snapshot.files().stream()
+              .filter(TableSnapshot.File::immutable)
+              .map(TableSnapshot.File::name)
               .collect(Collectors.toList());
       assertThat(immutable).hasSize(1).allMatch(name -> name.endsWith(".sst"));
-      assertThat(cut.files())
+      assertThat(snapshot.files())
           .filteredOn(file -> !file.immutable())
           .extracting(file -> file.name().replaceAll("-.*", ""))
           .containsExactlyInAnyOrder("CURRENT", "MANIFEST");
-      assertThat(cut.files()).allMatch(file -> file.sizeBytes() > 0);
+      assertThat(snapshot.files()).allMatch(file -> file.sizeBytes() > 0);
 
-      Table restored = tables.open(TestTables.ALL, List.of(tables.part(cut, TestTables.ALL)));
+      Table restored = tables.open(TestTables.ALL, List.of(tables.part(snapshot, TestTables.ALL)));
       assertThat(TestTables.get(restored, TestTables.key(1, 1, "a"))).isEqualTo("1");
     }
   }
 
   @Test
-  void cut_again_writesOnlyNewImmutableFiles() {
+  void snapshot_again_writesOnlyNewImmutableFiles() {
     try (TestTables tables = new TestTables(directory)) {
       Table table = tables.open();
       TestTables.put(table, TestTables.key(1, 1, "a"), "1");
-      List<String> first = immutable(table.cutNow(tables.fresh()));
-      assertThat(immutable(table.cutNow(tables.fresh()))).isEqualTo(first);
+      List<String> first = immutable(table.snapshotNow(tables.fresh()));
+      assertThat(immutable(table.snapshotNow(tables.fresh()))).isEqualTo(first);
       TestTables.put(table, TestTables.key(2, 1, "b"), "2");
-      assertThat(immutable(table.cutNow(tables.fresh()))).containsAll(first).hasSize(2);
+      assertThat(immutable(table.snapshotNow(tables.fresh()))).containsAll(first).hasSize(2);
     }
   }
 
   /** A restored table goes on with the files that it was restored from (R4). */
   @Test
-  void cut_afterRestore_namesTheRestoredFilesAsTheyWere() {
+  void snapshot_afterRestore_namesTheRestoredFilesAsTheyWere() {
     try (TestTables tables = new TestTables(directory)) {
       Table table = tables.open();
       TestTables.put(table, TestTables.key(1, 1, "a"), "1");
-      TableCut cut = table.cutNow(tables.fresh());
-      Table restored = tables.open(TestTables.ALL, List.of(tables.part(cut, TestTables.ALL)));
+      TableSnapshot snapshot = table.snapshotNow(tables.fresh());
+      Table restored = tables.open(TestTables.ALL, List.of(tables.part(snapshot, TestTables.ALL)));
       TestTables.put(restored, TestTables.key(2, 1, "b"), "2");
-      TableCut later = restored.cutNow(tables.fresh());
-      assertThat(immutable(later)).containsAll(immutable(cut)).hasSize(2);
-      assertThat(later.directory().resolve(immutable(cut).get(0)))
-          .hasSameBinaryContentAs(cut.directory().resolve(immutable(cut).get(0)));
+      TableSnapshot later = restored.snapshotNow(tables.fresh());
+      assertThat(immutable(later)).containsAll(immutable(snapshot)).hasSize(2);
+      assertThat(later.directory().resolve(immutable(snapshot).get(0)))
+          .hasSameBinaryContentAs(snapshot.directory().resolve(immutable(snapshot).get(0)));
     }
   }
 
-  private static List<String> immutable(TableCut cut) {
-    return cut.files().stream()
-        .filter(TableCut.File::immutable)
-        .map(TableCut.File::name)
+  private static List<String> immutable(TableSnapshot snapshot) {
+    return snapshot.files().stream()
+        .filter(TableSnapshot.File::immutable)
+        .map(TableSnapshot.File::name)
         .sorted()
         .collect(Collectors.toList());
   }
 
   @Test
-  void cut_intoADirectoryThatExists_isInvalid() throws IOException {
+  void snapshot_intoADirectoryThatExists_isInvalid() throws IOException {
     try (TestTables tables = new TestTables(directory)) {
       Table table = tables.open();
       Path there = Files.createDirectories(tables.fresh());
-      assertThatThrownBy(() -> table.cutNow(there))
+      assertThatThrownBy(() -> table.snapshotNow(there))
           .isInstanceOfSatisfying(
               StateBackendException.class, e -> assertThat(e.kind()).isEqualTo(Kind.INVALID))
           .hasMessageContaining(there.toString());

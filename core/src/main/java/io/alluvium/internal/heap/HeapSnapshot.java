@@ -2,7 +2,7 @@ package io.alluvium.internal.heap;
 
 import io.alluvium.StateBackendException;
 import io.alluvium.spi.Execution;
-import io.alluvium.spi.TableCut;
+import io.alluvium.spi.TableSnapshot;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
@@ -13,15 +13,15 @@ import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A cut in progress. {@link #advance} is confined to the task thread, writing to a background
+ * A snapshot in progress. {@link #advance} is confined to the task thread, writing to a background
  * thread; what they share is guarded by {@code this}, not held across I/O.
  */
-final class HeapCut {
+final class HeapSnapshot {
 
   /*
    * The task thread only pins cells, a few at a time: constant work per cell, whatever its size. A background thread
    * sorts a pinned cell, writes it and lets go of it. While a cell is pinned, its rows are replaced instead of changed
-   * in place, so that the memory that a cut costs is that of the rows changed in the cells in flight. Cells are pinned
+   * in place, so that the memory that a snapshot costs is that of the rows changed in the cells in flight. Cells are pinned
    * at different moments: the file is fuzzy, and replay from the position mends it.
    */
 
@@ -32,7 +32,7 @@ final class HeapCut {
 
   private final Path directory;
   private final Execution execution;
-  private final CompletableFuture<TableCut> done = new CompletableFuture<>();
+  private final CompletableFuture<TableSnapshot> done = new CompletableFuture<>();
 
   // Of the task thread.
   private final int toKeyGroup;
@@ -53,7 +53,7 @@ final class HeapCut {
   /**
    * @param keyGroups the cells of a key group in {@code [fromKeyGroup, toKeyGroup)}
    */
-  HeapCut(
+  HeapSnapshot(
       Path directory,
       Execution execution,
       int fromKeyGroup,
@@ -66,7 +66,7 @@ final class HeapCut {
     this.keyGroups = keyGroups;
   }
 
-  CompletableFuture<TableCut> done() {
+  CompletableFuture<TableSnapshot> done() {
     return done;
   }
 
@@ -90,14 +90,14 @@ final class HeapCut {
       writing |= start;
     }
     if (start) {
-      // Also a thread that cannot be started fails the cut, not the task.
+      // Also a thread that cannot be started fails the snapshot, not the task.
       Execution.handOff(
           execution.materializations(),
           this::write,
           refusal ->
               abandon(
                   StateBackendException.unavailable(
-                      "a cut of the heap table cannot be written: " + refusal.getMessage(),
+                      "a snapshot of the heap table cannot be written: " + refusal.getMessage(),
                       refusal)));
     }
   }
@@ -131,9 +131,10 @@ final class HeapCut {
     } catch (IOException e) {
       abandon(
           StateBackendException.unavailable(
-              "cannot write the table file of a cut to '" + directory + "': " + e.getMessage(), e));
+              "cannot write the table file of a snapshot to '" + directory + "': " + e.getMessage(),
+              e));
     } catch (RuntimeException | Error e) {
-      // Whoever asked for the cut must hear of it, or waits for ever.
+      // Whoever asked for the snapshot must hear of it, or waits for ever.
       abandon(e);
     }
   }
@@ -152,7 +153,7 @@ final class HeapCut {
   private Step writeNext(CellFileWriter to) throws IOException {
     Pinned next;
     synchronized (this) {
-      // A cut that fails is not done yet, and has no more to write: it must not be finished.
+      // A snapshot that fails is not done yet, and has no more to write: it must not be finished.
       if (isOver()) {
         return Step.PAUSE;
       }
@@ -173,7 +174,7 @@ final class HeapCut {
     return Step.MORE;
   }
 
-  /** Ends the cut; by whoever writes. */
+  /** Ends the snapshot; by whoever writes. */
   private void abandon(Throwable failure) {
     close(writer, failure);
     fail(failure);
@@ -189,7 +190,7 @@ final class HeapCut {
     }
   }
 
-  /** Ends the cut; what was written is left to whoever asked for it. Any thread. */
+  /** Ends the snapshot; what was written is left to whoever asked for it. Any thread. */
   void fail(Throwable failure) {
     List<Pinned> left;
     CellFileWriter paused;

@@ -1,7 +1,7 @@
 package io.alluvium.rocksdb;
 
 import io.alluvium.StateBackendException;
-import io.alluvium.spi.TableCut;
+import io.alluvium.spi.TableSnapshot;
 import io.alluvium.spi.UseGuard;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -14,22 +14,22 @@ import org.rocksdb.Checkpoint;
 import org.rocksdb.RocksDBException;
 
 /**
- * Writes the files of a cut with RocksDB's own checkpoints: hard links to the table's immutable
- * files and copies of the few others. Thread-safe.
+ * Writes the files of a snapshot with RocksDB's own checkpoints: hard links to the table's
+ * immutable files and copies of the few others. Thread-safe.
  */
-final class Cuts {
+final class SnapshotWriter {
 
   private static final String IMMUTABLE_SUFFIX = ".sst";
   private static final String OPTIONS_PREFIX = "OPTIONS-";
 
-  private Cuts() {}
+  private SnapshotWriter() {}
 
   /** The caller is inside the guard. */
-  static TableCut write(Database database, Path directory, UseGuard guard) {
+  static TableSnapshot write(Database database, Path directory, UseGuard guard) {
     Path absolute = directory.toAbsolutePath();
     if (Files.exists(absolute)) {
       throw StateBackendException.invalid(
-          "the directory '" + directory + "' of a cut must not exist yet");
+          "the directory '" + directory + "' of a snapshot must not exist yet");
     }
     try {
       Files.createDirectories(absolute.getParent());
@@ -40,13 +40,13 @@ final class Cuts {
         Directories.delete(absolute);
         throw guard.closedException();
       }
-      return new TableCut(directory, files(directory));
+      return new TableSnapshot(directory, files(directory));
     } catch (RocksDBException e) {
       throw guard.isClosed()
           ? guard.closedException()
-          : RocksDbFailures.of(e, "cut a table into files", absolute);
+          : RocksDbFailures.of(e, "write a snapshot of a table", absolute);
     } catch (IOException e) {
-      throw RocksDbFailures.of(e, "cut a table into files", absolute);
+      throw RocksDbFailures.of(e, "write a snapshot of a table", absolute);
     }
   }
 
@@ -54,14 +54,14 @@ final class Cuts {
    * What a restore needs. RocksDB 11 leaves an empty log file; an OPTIONS file is never read,
    * because the configuration decides, and would be one more blob for each checkpoint.
    */
-  private static List<TableCut.File> files(Path directory) throws IOException {
-    List<TableCut.File> files = new ArrayList<>();
+  private static List<TableSnapshot.File> files(Path directory) throws IOException {
+    List<TableSnapshot.File> files = new ArrayList<>();
     try (Stream<Path> entries = Files.list(directory)) {
       for (Path path : entries.sorted(Comparator.comparing(Path::getFileName)).toList()) {
         long sizeBytes = Files.size(path);
         String name = path.getFileName().toString();
         if (sizeBytes > 0 && !name.startsWith(OPTIONS_PREFIX)) {
-          files.add(new TableCut.File(name, path, sizeBytes, name.endsWith(IMMUTABLE_SUFFIX)));
+          files.add(new TableSnapshot.File(name, path, sizeBytes, name.endsWith(IMMUTABLE_SUFFIX)));
         }
       }
     }
