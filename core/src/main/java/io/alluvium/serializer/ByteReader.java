@@ -8,9 +8,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * Reads what {@link ByteWriter} wrote, within bounds: reading past the end throws {@code CORRUPT}
- * and never looks at a byte outside the given range. Reusable through {@link #reset}. Confined to
- * one thread.
+ * Reads what {@link ByteWriter} wrote. Reading past the end of the given range throws {@code
+ * CORRUPT}; no byte outside of the range is read. Reusable through {@link #reset}. Confined to one
+ * thread.
  */
 public final class ByteReader {
 
@@ -62,7 +62,7 @@ public final class ByteReader {
   private int advance(int count) {
     if (count < 0 || count > limit - position) {
       throw StateBackendException.corrupt(
-          "a stored value ends early: " + count + " bytes wanted, " + (limit - position) + " left");
+          "a stored value ends early: " + count + " bytes needed, " + (limit - position) + " left");
     }
     int start = position;
     position += count;

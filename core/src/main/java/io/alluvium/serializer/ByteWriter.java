@@ -8,8 +8,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * A growing byte buffer that is reused for one key or value after the other. Multi-byte numbers are
- * big endian; varints are little-endian base 128 (seven bits a byte, the high bit means "more").
+ * A growing byte buffer, reused for many keys and values. Multi-byte numbers are big endian.
+ * Varints are little-endian base 128: seven bits a byte, the high bit means that more bytes follow.
  * Confined to one thread.
  */
 public final class ByteWriter {
@@ -45,8 +45,8 @@ public final class ByteWriter {
   }
 
   /**
-   * Keeps the first {@code newLength} bytes, or declares that many of the backing array filled by
-   * the caller.
+   * Sets the length: truncates, or includes bytes that the caller has written into {@link
+   * #array()}.
    */
   public void setLength(int newLength) {
     ensureCapacity(newLength);
@@ -54,8 +54,8 @@ public final class ByteWriter {
   }
 
   /**
-   * Makes room for {@code capacity} bytes in all, so that a caller may fill {@link #array()}
-   * directly.
+   * Makes room for {@code capacity} bytes in total, so that the caller may write into {@link
+   * #array()} directly.
    */
   public void ensureCapacity(int capacity) {
     if (capacity < 0 || capacity > array.length) {

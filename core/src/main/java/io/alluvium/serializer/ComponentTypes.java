@@ -21,7 +21,10 @@ import java.util.Set;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** Finds the serializers of a record's components by their declared types. Used once, then gone. */
+/**
+ * Finds the serializers of a record's components by their declared types. Used for one record;
+ * confined to one thread.
+ */
 final class ComponentTypes {
 
   private static final Map<Class<?>, Serializer<?>> BUILT_IN =
@@ -52,7 +55,7 @@ final class ComponentTypes {
 
   private final Map<Class<?>, Serializer<?>> others;
 
-  /** Records that are being looked at, outermost first. */
+  /** The records that enclose the current component, outermost first. */
   private final Deque<Class<?>> path = new ArrayDeque<>();
 
   ComponentTypes(Map<Class<?>, Serializer<?>> others) {
@@ -69,7 +72,7 @@ final class ComponentTypes {
       throw StateBackendException.invalid(
           "record "
               + type.getName()
-              + " contains itself; write a Serializer for it and pass it as one of the others");
+              + " contains itself; write a Serializer for it and pass it to Serializers.record(type, others)");
     }
     RecordComponent[] components = type.getRecordComponents();
     if (components.length == 0) {
@@ -88,7 +91,7 @@ final class ComponentTypes {
                 + type.getName()
                 + " has type "
                 + component.getGenericType().getTypeName()
-                + ", which has no built-in serializer; pass one for its class");
+                + ", which has no built-in serializer; pass one to Serializers.record(type, others)");
       }
       serializers.add(serializer);
     }

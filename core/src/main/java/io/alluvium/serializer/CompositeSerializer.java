@@ -6,7 +6,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A format made of others; its schema holds their snapshots. As thread-safe as its parts.
+ * A format composed of other formats; its schema holds their snapshots. As thread-safe as its
+ * parts.
  *
  * @param <T> type of the values
  */
@@ -24,7 +25,7 @@ abstract class CompositeSerializer<T> implements Serializer<T> {
     this.snapshot = new SerializerSnapshot(id, 1, schema.toByteArray());
   }
 
-  /** The same format over other parts of the same types, in the order of the constructor. */
+  /** Returns this format with other parts of the same types, in the order of the constructor. */
   abstract Serializer<T> over(List<Serializer<?>> newParts);
 
   @Override
@@ -56,7 +57,7 @@ abstract class CompositeSerializer<T> implements Serializer<T> {
     return Optional.of(same ? this : over(readers));
   }
 
-  /** A count of elements that follow. */
+  /** Reads the number of elements that follow. */
   static int readCount(ByteReader in) {
     int count = in.readVarInt();
     if (count < 0) {
@@ -70,7 +71,10 @@ abstract class CompositeSerializer<T> implements Serializer<T> {
     return count;
   }
 
-  /** How much room to make for elements not read yet: damage must not exhaust the memory. */
+  /**
+   * Initial capacity for {@code count} elements, bounded so that a damaged count cannot exhaust
+   * memory.
+   */
   static int capacity(int count, ByteReader in) {
     return Math.min(count, in.remaining());
   }

@@ -9,8 +9,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Constants of an enum by their place in the schema: class name, count, names. The class name is
- * for people; the names of the constants decide. Immutable.
+ * Stores an enum constant as its index in the schema, which is: class name, count, constant names.
+ * Constants are matched by name; the class name is only for messages. Immutable.
  */
 final class EnumSerializer<E extends Enum<E>> implements Serializer<E> {
 
@@ -62,7 +62,7 @@ final class EnumSerializer<E extends Enum<E>> implements Serializer<E> {
     return snapshot;
   }
 
-  /** The names in a schema. */
+  /** The constant names in a schema. */
   static List<String> namesOf(SerializerSnapshot written) {
     ByteReader schema = new ByteReader(written.schema());
     schema.skip(schema.readVarInt());

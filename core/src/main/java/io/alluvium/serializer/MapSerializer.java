@@ -4,7 +4,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Count, then keys and values in turn. As thread-safe as its parts. */
+/** Count, then each key followed by its value. As thread-safe as its parts. */
 final class MapSerializer<K, V> extends CompositeSerializer<Map<K, V>> {
 
   private final Serializer<K> keys;
@@ -22,7 +22,7 @@ final class MapSerializer<K, V> extends CompositeSerializer<Map<K, V>> {
     return new MapSerializer<>((Serializer<K>) newParts.get(0), (Serializer<V>) newParts.get(1));
   }
 
-  /** Equal ones may iterate in different orders. */
+  /** False: equal maps may iterate in different orders. */
   @Override
   public boolean isDeterministic() {
     return false;

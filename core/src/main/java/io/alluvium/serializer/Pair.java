@@ -1,4 +1,4 @@
 package io.alluvium.serializer;
 
-/** Two values; as immutable as they are. */
+/** Two values. As immutable and thread-safe as they are. */
 public record Pair<A, B>(A first, B second) {}

@@ -2,7 +2,7 @@ package io.alluvium.serializer;
 
 import java.util.List;
 
-/** The first, then the second. As thread-safe as its parts. */
+/** The first value, then the second. As thread-safe as its parts. */
 final class PairSerializer<A, B> extends CompositeSerializer<Pair<A, B>> {
 
   private final Serializer<A> first;

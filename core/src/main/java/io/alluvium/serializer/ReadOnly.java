@@ -3,7 +3,8 @@ package io.alluvium.serializer;
 import io.alluvium.StateBackendException;
 
 /**
- * Reads values in a format of the past, for a migration. As thread-safe as its {@code read}.
+ * Reads values in an older format, for a migration. Writing throws. As thread-safe as its {@code
+ * read}.
  *
  * @param <T> type of the values
  */
@@ -17,7 +18,7 @@ abstract class ReadOnly<T> implements Serializer<T> {
 
   @Override
   public final void write(T value, ByteWriter out) {
-    throw StateBackendException.internal("the old format " + written + " is only ever read");
+    throw StateBackendException.internal("the old format " + written + " can only be read");
   }
 
   @Override

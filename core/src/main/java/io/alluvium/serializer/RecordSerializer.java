@@ -14,16 +14,16 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A record, component by component in the order of their declaration. Reflection happens once; a
- * record that is written and read afterwards goes through method handles. The schema is class name,
- * count, then name and snapshot of each component; the class name is for people. As thread-safe as
- * its components' serializers.
+ * Writes the components of a record in the order of their declaration. Reflection is used only at
+ * construction; reads and writes use method handles. The schema is: class name, count, then name
+ * and snapshot of each component. The class name is only for messages. As thread-safe as the
+ * components' serializers.
  */
 final class RecordSerializer<R extends Record> implements Serializer<R> {
 
   static final String ID = "record";
 
-  /** A component in a schema. */
+  /** One component of a record in a schema. */
   record Field(String name, SerializerSnapshot format) {}
 
   private final Class<R> type;
@@ -76,7 +76,7 @@ final class RecordSerializer<R extends Record> implements Serializer<R> {
           StateBackendException.Kind.INVALID,
           "record "
               + type.getName()
-              + " cannot be reached; open its package to module io.alluvium.core, or write a"
+              + " is not accessible; open its package to module io.alluvium.core, or write a"
               + " Serializer for it",
           e);
     }
@@ -125,7 +125,7 @@ final class RecordSerializer<R extends Record> implements Serializer<R> {
     }
   }
 
-  /** What the record's own code threw. */
+  /** Rethrows an exception of the record's own code. */
   private RuntimeException rethrow(Throwable e) {
     if (e instanceof Error error) {
       throw error;
@@ -181,7 +181,8 @@ final class RecordSerializer<R extends Record> implements Serializer<R> {
     Object[] defaults = new Object[components.length];
     for (int i = 0; i < components.length; i++) {
       if (!read[i]) {
-        // Removed and added at once may be a renaming, which would lose the old values unnoticed.
+        // A removal together with an addition may be a renaming, which would silently lose old
+        // values.
         if (removed || components[i].type != Optional.class) {
           return Optional.empty();
         }
@@ -193,9 +194,9 @@ final class RecordSerializer<R extends Record> implements Serializer<R> {
   }
 
   /**
-   * What to do with a component of an older value.
+   * How to read one component of an older value.
    *
-   * @param index of the component now; -1 to skip it
+   * @param index position in the current record; -1 to skip the component
    */
   private record Step(int index, Serializer<?> reader) {}
 

@@ -4,7 +4,7 @@ import io.alluvium.StateBackendException;
 import java.util.HexFormat;
 import java.util.StringJoiner;
 
-/** Schemas for people, in error messages and tools. */
+/** Human-readable schemas for error messages and tools. Stateless. */
 final class SchemaText {
 
   private SchemaText() {}
@@ -37,7 +37,7 @@ final class SchemaText {
           default -> {}
         }
       } catch (StateBackendException e) {
-        // Somebody else's format under one of our names, or damage: shown as it is.
+        // A foreign format with a built-in name, or damage: show the raw bytes.
         return HexFormat.of().formatHex(snapshot.schema());
       }
     }

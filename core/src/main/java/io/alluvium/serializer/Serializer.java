@@ -3,23 +3,22 @@ package io.alluvium.serializer;
 import java.util.Optional;
 
 /**
- * Turns values of one type into bytes and back. Small enough to be written by hand for a user's own
- * type; the built-in ones are in {@link Serializers}.
+ * Turns values of one type into bytes and back. Users may implement it for their own types; the
+ * built-in ones are in {@link Serializers}.
  *
- * <p>Stateless or safe to use from several threads: one instance serves every subtask of a process.
- * Equal keys must give equal bytes, because state is addressed by the bytes of its key. Values are
- * never {@code null}.
+ * <p>Must be thread-safe: one instance serves every subtask of a process. Equal keys must give
+ * equal bytes, because state is addressed by the bytes of its key. Values are never {@code null}.
  */
 public interface Serializer<T> {
 
   void write(T value, ByteWriter out);
 
-  /** Reads one value and leaves {@code in} behind its last byte. */
+  /** Reads one value and leaves {@code in} after its last byte. */
   T read(ByteReader in);
 
   /**
-   * Whether equal values always have equal bytes, as keys, namespaces and user keys of maps must:
-   * state is found by the bytes of its address. False for collections that iterate in any order.
+   * Whether equal values always have equal bytes. Keys, namespaces and user keys of maps require
+   * this, because state is addressed by these bytes. False for collections without a fixed order.
    */
   default boolean isDeterministic() {
     return true;
@@ -29,12 +28,12 @@ public interface Serializer<T> {
   SerializerSnapshot snapshot();
 
   /**
-   * How this serializer meets values that were written in another format.
+   * Finds the serializer that reads values of a format written earlier.
    *
-   * @return this serializer when it reads them as they are; another one when they must be read by
-   *     that and written anew by this (the state is migrated at registration); empty when they
-   *     cannot be read (the registration fails with {@code INCOMPATIBLE}, naming the state, the old
-   *     and the new format)
+   * @return this serializer if it reads the format directly; another one if the state must be
+   *     migrated (each value is read by the other serializer and written by this one, at
+   *     registration); empty if the format cannot be read (registration then fails with {@code
+   *     INCOMPATIBLE}, naming the state, the old and the new format)
    */
   default Optional<Serializer<T>> readerOf(SerializerSnapshot written) {
     return written.equals(snapshot()) ? Optional.of(this) : Optional.empty();

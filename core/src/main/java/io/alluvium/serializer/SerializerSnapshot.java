@@ -3,13 +3,13 @@ package io.alluvium.serializer;
 import java.util.Arrays;
 
 /**
- * What a serializer wrote about its own format when a state was registered; stored in every
- * checkpoint. Immutable.
+ * A serializer's description of its own format, taken when a state is registered and stored in
+ * every checkpoint. Immutable.
  *
  * @param id stable name of the format, for example {@code string} or {@code com.acme.Order}
  * @param version version of that format, at least 1
- * @param schema whatever the serializer needs to recognise or read it later: record components,
- *     enum constants, the snapshots of element serializers; empty for a simple type
+ * @param schema the data that a later serializer needs to recognise or read the format: record
+ *     components, enum constants, the snapshots of element serializers; empty for a simple type
  */
 public record SerializerSnapshot(String id, int version, byte[] schema) {
 
@@ -45,9 +45,7 @@ public record SerializerSnapshot(String id, int version, byte[] schema) {
     return 31 * (31 * id.hashCode() + version) + Arrays.hashCode(schema);
   }
 
-  /**
-   * For people: the schema of a built-in format in words, that of any other in hexadecimal digits.
-   */
+  /** Human-readable: the schema of a built-in format in words, any other schema in hexadecimal. */
   @Override
   public String toString() {
     return id + " v" + version + (schema.length == 0 ? "" : " " + SchemaText.of(this));

@@ -11,7 +11,8 @@ import java.util.Set;
 import java.util.UUID;
 
 /**
- * The built-in serializers. Their formats are stable: what one version wrote every later one reads.
+ * The built-in serializers. Their formats are stable: every later version reads the values of an
+ * earlier one.
  *
  * <p>Numbers, instants and durations are stored so that the order of the bytes is the order of the
  * values; a map state with such user keys iterates in their order. All but {@link #map} and {@link
@@ -22,8 +23,8 @@ public final class Serializers {
   private Serializers() {}
 
   /**
-   * Strings of any content: length in bytes, then UTF-8; a surrogate without its partner is kept as
-   * three bytes.
+   * Strings of any content: length in bytes, then UTF-8. An unpaired surrogate is stored as three
+   * bytes and restored.
    */
   public static Serializer<String> string() {
     return StringSerializer.INSTANCE;
@@ -52,12 +53,12 @@ public final class Serializers {
     return SimpleSerializers.INT64;
   }
 
-  /** Four bytes; every NaN is stored as the same one. */
+  /** Four bytes; every NaN is stored as the same NaN. */
   public static Serializer<Float> float32() {
     return SimpleSerializers.FLOAT32;
   }
 
-  /** Eight bytes; every NaN is stored as the same one. Reads {@link #float32()} by migration. */
+  /** Eight bytes; every NaN is stored as the same NaN. Reads {@link #float32()} by migration. */
   public static Serializer<Double> float64() {
     return SimpleSerializers.FLOAT64;
   }
@@ -100,12 +101,12 @@ public final class Serializers {
     return new ListSerializer<>(element);
   }
 
-  /** Sets in the order that they iterate in, which is kept; not for keys. */
+  /** Sets; the iteration order is stored and restored. Not for keys. */
   public static <E> Serializer<Set<E>> set(Serializer<E> element) {
     return new SetSerializer<>(element);
   }
 
-  /** Maps in the order that they iterate in, which is kept; not for keys. */
+  /** Maps; the iteration order is stored and restored. Not for keys. */
   public static <K, V> Serializer<Map<K, V>> map(Serializer<K> key, Serializer<V> value) {
     return new MapSerializer<>(key, value);
   }
@@ -119,30 +120,30 @@ public final class Serializers {
   }
 
   /**
-   * The constants of an enum. The schema holds their names: constants may be added and reordered
-   * (values are then migrated, unless all new ones stand at the end); removing or renaming one is
-   * {@code INCOMPATIBLE}.
+   * The constants of an enum. The schema holds their names. Constants may be added and reordered;
+   * values are then migrated, unless all new constants are at the end. Removing or renaming a
+   * constant is {@code INCOMPATIBLE}.
    */
   public static <E extends Enum<E>> Serializer<E> enumOf(Class<E> type) {
     return EnumSerializer.of(type);
   }
 
   /**
-   * A record whose components are of types that have a built-in serializer, enums, other records,
-   * or {@code List}, {@code Set}, {@code Map}, {@code Optional} and {@link Pair} of such.
+   * A record. Its components may have types with a built-in serializer, enums, other records, and
+   * {@code List}, {@code Set}, {@code Map}, {@code Optional} and {@link Pair} of these.
    *
-   * <p>The schema holds the components' names and formats. Reordered components are migrated, so
-   * are changed ones whose new serializer reads the old format, removed ones of a built-in format,
-   * and added ones of type {@code Optional} (empty in old values). Adding any other component is
-   * {@code INCOMPATIBLE}, because old values have nothing to put there; so is adding and removing
-   * at once, because that may be a renaming.
+   * <p>The schema holds the components' names and formats. A state is migrated if components are
+   * reordered, if a changed component's serializer reads the old format, if a component of a
+   * built-in format is removed, and if a component of type {@code Optional} is added (empty in old
+   * values). Adding any other component is {@code INCOMPATIBLE}, because old values have no value
+   * for it. So is adding and removing components at once, because that may be a renaming.
    */
   public static <R extends Record> Serializer<R> record(Class<R> type) {
     return record(type, Map.of());
   }
 
   /**
-   * As {@link #record(Class)}, with serializers for component types that have none built in.
+   * Like {@link #record(Class)}, with serializers for component types that have no built-in one.
    *
    * @param others by class of the component; also found inside lists, maps and other records
    */

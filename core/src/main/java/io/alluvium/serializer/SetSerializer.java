@@ -20,7 +20,7 @@ final class SetSerializer<E> extends CompositeSerializer<Set<E>> {
     return new SetSerializer<>((Serializer<E>) newParts.get(0));
   }
 
-  /** Equal ones may iterate in different orders. */
+  /** False: equal sets may iterate in different orders. */
   @Override
   public boolean isDeterministic() {
     return false;

@@ -1,6 +1,6 @@
 package io.alluvium.serializer;
 
-/** A format that its name describes completely. Immutable. */
+/** A format without a schema: its name describes it completely. Immutable. */
 abstract class SimpleSerializer<T> implements Serializer<T> {
 
   private final SerializerSnapshot snapshot;

@@ -10,7 +10,10 @@ import java.util.Optional;
 import java.util.UUID;
 import java.util.function.Function;
 
-/** Serializers without parameters. Signed numbers have their sign bit flipped, to sort as bytes. */
+/**
+ * Serializers without parameters. Signed numbers are stored with the sign bit flipped, so that
+ * their bytes sort like their values. Immutable.
+ */
 final class SimpleSerializers {
 
   private static final int NANOS_PER_SECOND = 1_000_000_000;
@@ -184,7 +187,9 @@ final class SimpleSerializers {
             return Instant.ofEpochSecond(seconds, readNanos(in));
           } catch (DateTimeException e) {
             throw StateBackendException.of(
-                StateBackendException.Kind.CORRUPT, "a stored instant of " + seconds + " s", e);
+                StateBackendException.Kind.CORRUPT,
+                "a stored instant of " + seconds + " s is out of range",
+                e);
           }
         }
       };
@@ -232,7 +237,7 @@ final class SimpleSerializers {
 
   private SimpleSerializers() {}
 
-  /** A flag of one byte; anything but 0 and 1 is damage. */
+  /** Reads a flag of one byte; fails as {@code CORRUPT} if it is not 0 or 1. */
   static boolean readFlag(ByteReader in) {
     byte flag = in.readByte();
     if (flag != 0 && flag != 1) {
@@ -263,7 +268,7 @@ final class SimpleSerializers {
     return new BigInteger(bytes);
   }
 
-  /** {@code wide} for its own format, a reader of {@code narrow} for that. */
+  /** Returns {@code wide} for its own format, a widening reader for formats of {@code narrow}. */
   private static <W, N> Optional<Serializer<W>> orWidened(
       Serializer<W> wide, Serializer<N> narrow, Function<N, W> widen, SerializerSnapshot written) {
     if (written.equals(wide.snapshot())) {

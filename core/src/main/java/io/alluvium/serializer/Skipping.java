@@ -5,8 +5,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Reads past a value of a built-in format that nobody needs any more, a removed component of a
- * record. Immutable.
+ * Skips a value of a built-in format, for a component that was removed from a record. Immutable.
  */
 final class Skipping extends ReadOnly<Object> {
 
@@ -29,7 +28,7 @@ final class Skipping extends ReadOnly<Object> {
     return NOTHING;
   }
 
-  /** Empty when the format is not a built-in one. */
+  /** Returns empty if the format is not built-in. */
   static Optional<Serializer<Object>> reader(SerializerSnapshot written) {
     return step(written).map(step -> new Skipping(written, step));
   }

@@ -3,11 +3,11 @@ package io.alluvium.serializer;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Strings as length and UTF-8. Stateless.
+ * Stores strings as length and UTF-8. Stateless.
  *
- * <p>Java strings may hold surrogates without a partner, which UTF-8 has no form for and Java's
- * encoder replaces by '?': two different keys would then share one state. They are stored as the
- * three bytes that their number would have.
+ * <p>Java strings may hold unpaired surrogates, which have no UTF-8 form. Java's encoder replaces
+ * them by '?', so that two different keys would share one state. They are therefore stored as the
+ * three bytes that their code unit would have in UTF-8.
  */
 final class StringSerializer extends SimpleSerializer<String> {
 
@@ -93,7 +93,9 @@ final class StringSerializer extends SimpleSerializer<String> {
     return text.indexOf(REPLACEMENT) < 0 ? text : readGeneral(in.array(), start, start + length);
   }
 
-  /** Java's decoder met something that it does not know, or the replacement character itself. */
+  /**
+   * Decodes text in which Java's decoder found an unpaired surrogate or a replacement character.
+   */
   private static String readGeneral(byte[] array, int start, int end) {
     StringBuilder text = new StringBuilder(end - start);
     int from = start;

@@ -1,6 +1,6 @@
 /**
- * Turning values into bytes: the {@code Serializer} interface, the built-in serializers and the
- * byte buffers.
+ * Serialization of values: the {@code Serializer} interface, the built-in serializers and the byte
+ * buffers.
  */
 @NullMarked
 package io.alluvium.serializer;

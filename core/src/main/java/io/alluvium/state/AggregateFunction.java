@@ -5,7 +5,7 @@ public interface AggregateFunction<IN, ACC, OUT> {
 
   ACC createAccumulator();
 
-  /** May change and return {@code accumulator}. */
+  /** Adds a value; may modify and return {@code accumulator}. */
   ACC add(IN value, ACC accumulator);
 
   OUT result(ACC accumulator);

@@ -2,7 +2,7 @@ package io.alluvium.state;
 
 import java.util.List;
 
-/** A list of elements per key and namespace; appending does not read. */
+/** A list of elements per key and namespace; appending does not read the list. */
 public non-sealed interface ListState<E> extends State {
 
   /** A copy of the elements in order; empty when there are none. */
@@ -12,6 +12,6 @@ public non-sealed interface ListState<E> extends State {
 
   void addAll(List<E> elements);
 
-  /** Replaces the whole list; an empty one is the same as {@link #clear()}. */
+  /** Replaces the whole list; an empty list is the same as {@link #clear()}. */
   void update(List<E> elements);
 }

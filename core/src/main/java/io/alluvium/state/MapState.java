@@ -4,10 +4,10 @@ import java.util.Iterator;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** A map from user keys to values per key and namespace; each entry is stored by itself. */
+/** A map from user keys to values per key and namespace; each entry is stored separately. */
 public non-sealed interface MapState<UK, UV> extends State {
 
-  /** The value of a user key, or {@code null} when there is none. */
+  /** The value of a user key, or {@code null} if there is none. */
   @Nullable UV get(UK userKey);
 
   void put(UK userKey, UV value);
@@ -21,9 +21,8 @@ public non-sealed interface MapState<UK, UV> extends State {
   boolean isEmpty();
 
   /**
-   * The entries in the order of their serialized user keys, as they were when the iterator was
-   * made; changes made meanwhile neither disturb nor show. {@code remove()} removes the entry from
-   * the state.
+   * Iterates over the entries as of this call, in the order of their serialized user keys. Later
+   * changes are not visible to the iterator. {@code remove()} removes the entry from the state.
    */
   Iterator<Map.Entry<UK, UV>> iterator();
 }

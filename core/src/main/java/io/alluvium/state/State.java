@@ -1,12 +1,12 @@
 package io.alluvium.state;
 
 /**
- * A named state of an operator, seen at the backend's current key (and, where it has namespaces, at
- * the namespace that was selected last). Confined to the task thread; used after the backend was
- * closed it throws {@code CLOSED}.
+ * A named state of an operator. It refers to the backend's current key and, if it has namespaces,
+ * to the namespace selected last. Confined to the task thread. Throws {@code CLOSED} after the
+ * backend was closed.
  */
 public sealed interface State permits ValueState, ListState, MapState, AppendingState {
 
-  /** Removes what is stored at the current key and namespace. */
+  /** Removes the state of the current key and namespace. */
   void clear();
 }

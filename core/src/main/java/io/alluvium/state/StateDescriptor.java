@@ -9,8 +9,8 @@ import java.util.function.BinaryOperator;
 import java.util.stream.Stream;
 
 /**
- * What a user declares about a state: its name and formats. The type parameter is the state that
- * {@code KeyedBackend.state} gives for it. Immutable.
+ * A user's declaration of a state: its name and formats. The type parameter is the state that
+ * {@code KeyedBackend.state} returns for it. Immutable.
  */
 public sealed interface StateDescriptor<S extends State> {
 

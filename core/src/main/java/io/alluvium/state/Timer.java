@@ -1,4 +1,4 @@
 package io.alluvium.state;
 
-/** A timer: due at {@code timestampMillis}, for a key and a namespace. Immutable. */
+/** A timer of a key and a namespace, due at {@code timestampMillis}. Immutable. */
 public record Timer<K, N>(long timestampMillis, K key, N namespace) {}

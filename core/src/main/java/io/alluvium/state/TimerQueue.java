@@ -3,26 +3,26 @@ package io.alluvium.state;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A durable set of timers, ordered by time; timers of the same time have no order among them that a
- * job may rely on. Confined to the task thread.
+ * A durable set of timers, ordered by time. The order of timers with equal times is not specified.
+ * Confined to the task thread.
  */
 public interface TimerQueue<K, N> {
 
   /**
-   * Registers a timer for the backend's current key. Registering the same one again changes
-   * nothing.
+   * Registers a timer for the backend's current key. Has no effect if the timer is already
+   * registered.
    */
   void register(N namespace, long timestampMillis);
 
   /** Deletes a timer of the backend's current key, if there is one. */
   void delete(N namespace, long timestampMillis);
 
-  /** The earliest timer over all key groups, or {@code null} when there is none. */
+  /** The earliest timer over all key groups, or {@code null} if there is none. */
   @Nullable Timer<K, N> peek();
 
   /**
-   * Removes and gives the earliest timer, or {@code null}. Does not change the backend's current
-   * key: select the timer's own before its states are used.
+   * Removes and returns the earliest timer, or {@code null} if there is none. Does not change the
+   * backend's current key: select the timer's key before using states.
    */
   @Nullable Timer<K, N> poll();
 

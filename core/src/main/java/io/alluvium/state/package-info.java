@@ -1,4 +1,4 @@
-/** The kinds of keyed state that an operator works with. */
+/** The kinds of keyed state that operators use. */
 @NullMarked
 package io.alluvium.state;
 

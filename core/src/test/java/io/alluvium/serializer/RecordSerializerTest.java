@@ -51,7 +51,7 @@ final class RecordSerializerTest {
       Pair<String, Box<Box<Integer>>> pair) {}
 
   @Test
-  void goldenBytes_areTheComponentsInOrder() {
+  void write_record_givesComponentsInOrder() {
     Order order = new Order(7, "Ann", List.of(new Item("nut", 2)));
     byte[] bytes = bytes(Serializers.record(Order.class), order);
     assertThat(HexFormat.of().formatHex(bytes))
@@ -80,7 +80,7 @@ final class RecordSerializerTest {
   }
 
   @Test
-  void everyBuiltInType_comesBack() {
+  void writeThenRead_everyBuiltInType_givesEqualValues() {
     Everything value =
         new Everything(
             true,
@@ -117,7 +117,7 @@ final class RecordSerializerTest {
   record Empty() {}
 
   @Test
-  void unsuitableRecords_areInvalid() {
+  void record_unsuitableType_isInvalid() {
     assertInvalid(Unknown.class, "'address'", "java.net.URI");
     assertInvalid(Node.class, "Node", "contains itself");
     assertInvalid(Empty.class, "no components");
@@ -155,7 +155,7 @@ final class RecordSerializerTest {
   record Links(Unknown home, List<URI> others) {}
 
   @Test
-  void othersAreUsed_whereverTheirTypeStands() {
+  void record_otherSerializers_areUsedAtEveryDepth() {
     Serializer<Links> serializer =
         Serializers.record(Links.class, Map.of(URI.class, new UriSerializer()));
     Links links = new Links(new Unknown(URI.create("a:b")), List.of(URI.create("c:d")));
@@ -164,7 +164,7 @@ final class RecordSerializerTest {
 
   @Test
   @SuppressWarnings("NullAway") // what a caller without null checks may do
-  void nullComponent_isInvalidAndNamed() {
+  void write_nullComponent_isInvalidAndNamed() {
     assertThatThrownBy(() -> bytes(Serializers.record(Item.class), new Item(nothing(), 1)))
         .hasMessageContainingAll("'name'", "Item", "Optional");
   }
@@ -183,13 +183,13 @@ final class RecordSerializerTest {
   }
 
   @Test
-  void constructorThatRefuses_isHeard() {
+  void read_throwingConstructor_rethrowsItsException() {
     assertThatThrownBy(() -> readWhole(Serializers.record(Positive.class), new byte[] {0, 0, 0, 0}))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("not positive");
   }
 
-  // Versions of one record: what a user's class was and became.
+  // Versions of one record, before and after a change by its user.
 
   record V1(String name, int count) {}
 
@@ -217,7 +217,7 @@ final class RecordSerializerTest {
   }
 
   @Test
-  void readerOf_olderRecord_migratesWhatIsUnambiguous() {
+  void readerOf_olderRecord_migratesUnambiguousChanges() {
     Serializer<Same> same = Serializers.record(Same.class);
     assertThat(same.readerOf(Serializers.record(V1.class).snapshot()))
         .hasValueSatisfying(reader -> assertThat(reader).isSameAs(same));
@@ -236,7 +236,7 @@ final class RecordSerializerTest {
   record Kept(String kept) {}
 
   @Test
-  void readerOf_removedComponents_areSkippedWhateverTheirBuiltInFormat() {
+  void readerOf_removedComponentsOfBuiltInFormats_skipsThem() {
     record Wide(Everything before, String kept, Everything after) {}
     Everything everything =
         new Everything(
@@ -268,19 +268,19 @@ final class RecordSerializerTest {
   }
 
   @Test
-  void readerOf_removedComponentOfAUsersFormat_isRefused() {
+  void readerOf_removedComponentOfUserFormat_isEmpty() {
     record Wide(String kept, URI gone) {}
     Serializer<Wide> old = Serializers.record(Wide.class, Map.of(URI.class, new UriSerializer()));
     assertThat(Serializers.record(Kept.class).readerOf(old.snapshot())).isEmpty();
   }
 
   @Test
-  void oldReader_neverWrites() {
+  void write_readerOfOldFormat_throws() {
     Serializer<Reordered> reader =
         Serializers.record(Reordered.class)
             .readerOf(Serializers.record(V1.class).snapshot())
             .orElseThrow();
     assertThatThrownBy(() -> reader.write(new Reordered(1, "x"), new ByteWriter()))
-        .hasMessageContaining("only ever read");
+        .hasMessageContaining("can only be read");
   }
 }

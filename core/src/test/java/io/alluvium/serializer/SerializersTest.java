@@ -56,7 +56,7 @@ final class SerializersTest {
     return out.toByteArray();
   }
 
-  /** Reads one value from the middle of an array and checks that nothing else was touched. */
+  /** Reads one value from the middle of an array and checks that exactly its bytes were read. */
   static <T> T readWhole(Serializer<T> serializer, byte[] bytes) {
     byte[] padded = new byte[bytes.length + 10];
     Arrays.fill(padded, (byte) 0xee);
@@ -71,8 +71,8 @@ final class SerializersTest {
     byte[] bytes = bytes(serializer, value);
     assertThat(HexFormat.of().formatHex(bytes)).isEqualTo(hex.replace(" ", ""));
     assertThat(readWhole(serializer, bytes)).isEqualTo(value);
-    for (int cut = 0; cut < bytes.length; cut++) {
-      byte[] torn = Arrays.copyOf(bytes, cut);
+    for (int length = 0; length < bytes.length; length++) {
+      byte[] torn = Arrays.copyOf(bytes, length);
       assertThatThrownBy(() -> serializer.read(new ByteReader(torn)))
           .isInstanceOf(StateBackendException.class)
           .satisfies(e -> assertThat(((StateBackendException) e).kind()).isEqualTo(Kind.CORRUPT));
@@ -80,7 +80,7 @@ final class SerializersTest {
   }
 
   @Test
-  void goldenBytes_simple() {
+  void write_simpleTypes_giveGoldenBytes() {
     assertGolden(Serializers.string(), "", "00");
     assertGolden(Serializers.string(), "aé€😀", "0a 61 c3a9 e282ac f09f9880");
     assertGolden(Serializers.bool(), true, "01");
@@ -110,7 +110,7 @@ final class SerializersTest {
   }
 
   @Test
-  void goldenBytes_composed() {
+  void write_compositeTypes_giveGoldenBytes() {
     assertGolden(Serializers.list(Serializers.string()), List.of("a", "bc"), "02 0161 026263");
     assertGolden(
         Serializers.set(Serializers.int8()),
@@ -163,7 +163,7 @@ final class SerializersTest {
   }
 
   @Test
-  void snapshotText_ofForeignOrDamagedSchemas_isHexadecimal() {
+  void snapshotToString_foreignOrDamagedSchema_isHexadecimal() {
     assertThat(new SerializerSnapshot("mine", 3, new byte[] {1, (byte) 0xff}))
         .hasToString("mine v3 01ff");
     assertThat(new SerializerSnapshot("list", 1, new byte[] {9})).hasToString("list v1 09");
@@ -171,7 +171,7 @@ final class SerializersTest {
   }
 
   @Test
-  void strings_ofAnyUnits_comeBackAsTheyWere() {
+  void writeThenRead_stringOfAnyUnits_givesEqualString() {
     Random random = new Random(7);
     char[] alphabet = {
       'a', 'z', 0, 0x7f, 0x80, 0x7ff, 0x800, 0xd7ff, 0xd800, 0xdbff, 0xdc00, 0xdfff, 0xe000, 0xfffd,
@@ -189,7 +189,7 @@ final class SerializersTest {
       assertThat(readWhole(Serializers.string(), bytes(Serializers.string(), text)))
           .isEqualTo(text);
     }
-    // What is proper text is proper UTF-8.
+    // Text without unpaired surrogates is stored as valid UTF-8.
     assertThat(bytes(Serializers.string(), "aé€😀x"))
         .endsWith("aé€😀x".getBytes(java.nio.charset.StandardCharsets.UTF_8));
   }
@@ -207,7 +207,7 @@ final class SerializersTest {
   }
 
   @Test
-  void numbersAndTimes_sortAsBytes() {
+  void write_numbersAndTimes_bytesSortLikeValues() {
     assertSortsAsBytes(
         Serializers.int32(), List.of(Integer.MIN_VALUE, -2, -1, 0, 1, 255, 256, Integer.MAX_VALUE));
     assertSortsAsBytes(Serializers.int64(), List.of(Long.MIN_VALUE, -1L, 0L, 1L, Long.MAX_VALUE));
@@ -244,7 +244,7 @@ final class SerializersTest {
   }
 
   @Test
-  void damage_isCorrupt() {
+  void read_damagedBytes_isCorrupt() {
     assertCorrupt(Serializers.bool(), "02");
     assertCorrupt(Serializers.enumOf(Color.class), "03");
     assertCorrupt(Serializers.duration(), "80000000000000003b9aca00");
@@ -263,7 +263,10 @@ final class SerializersTest {
         .satisfies(e -> assertThat(((StateBackendException) e).kind()).isEqualTo(Kind.CORRUPT));
   }
 
-  /** Reads {@code value}, written by {@code old}, through {@code now}; null when it is refused. */
+  /**
+   * Reads {@code value}, written by {@code old}, through {@code now}; empty if {@code now} cannot
+   * read it.
+   */
   private static <A, B> Optional<B> migrate(Serializer<A> old, A value, Serializer<B> now) {
     Optional<Serializer<B>> reader = now.readerOf(old.snapshot());
     reader.ifPresent(
@@ -302,7 +305,7 @@ final class SerializersTest {
   }
 
   @Test
-  void readerOf_collections_followsTheirElements() {
+  void readerOf_collection_followsItsElements() {
     assertThat(
             migrate(
                 Serializers.list(Serializers.int32()),
@@ -338,7 +341,7 @@ final class SerializersTest {
   }
 
   @Test
-  void readerOf_enum_followsTheNamesOfItsConstants() {
+  void readerOf_enum_matchesConstantsByName() {
     Serializer<Color> old = Serializers.enumOf(Color.class);
     Serializer<MoreColors> more = Serializers.enumOf(MoreColors.class);
     assertThat(more.readerOf(old.snapshot()))

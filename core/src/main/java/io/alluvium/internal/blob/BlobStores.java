@@ -15,15 +15,15 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
-/** Finds the blob store that a URI names, through {@link FoundProviders}. */
+/** Finds the blob store of a URI, through {@link FoundProviders}. Stateless. */
 public final class BlobStores {
 
-  /** Two letters or more, so that {@code C:\dir} is no scheme. */
+  /** At least two letters, so that {@code C:\dir} is not a scheme. */
   private static final Pattern SCHEME = Pattern.compile("[A-Za-z][A-Za-z0-9+.-]+:.*");
 
   private BlobStores() {}
 
-  /** Every provider on the class path, in no order; their options belong to the configuration. */
+  /** All providers on the class path, in no order. Their options are part of the configuration. */
   public static List<BlobStoreProvider> providers() {
     return FoundProviders.of(BlobStoreProvider.class);
   }
@@ -31,7 +31,8 @@ public final class BlobStores {
   /**
    * Opens the store of a URI; text without a scheme is a local directory.
    *
-   * @throws StateBackendException {@code INVALID} when nothing on the class path knows the scheme
+   * @throws StateBackendException {@code INVALID} if no provider on the class path supports the
+   *     scheme
    */
   public static BlobStore open(String text, Configuration configuration) {
     URI uri = parse(text.trim());
@@ -80,7 +81,7 @@ public final class BlobStores {
     }
   }
 
-  /** A path with characters that a URI must escape, for example spaces. */
+  /** Parses a path with characters that a URI must escape, for example spaces. */
   private static URI parseUnescaped(
       String text, String scheme, String rest, URISyntaxException first) {
     try {

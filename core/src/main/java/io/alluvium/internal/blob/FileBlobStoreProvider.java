@@ -11,7 +11,7 @@ import java.nio.file.Path;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Opens {@code file:///directory}; also {@code file:relative/directory}. Thread-safe. */
+/** Opens {@code file:///directory} and {@code file:relative/directory}. Thread-safe. */
 public final class FileBlobStoreProvider implements BlobStoreProvider {
 
   @Override

@@ -22,20 +22,20 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes, forces to disk and removes the directories of a store, and says in plain words what is
- * wrong with them. Thread-safe.
+ * Creates, forces to disk and removes the directories of a store, and explains failures.
+ * Thread-safe.
  */
 final class LocalDirectories {
 
-  /** Windows cannot open a directory and needs no forcing of it. */
+  /** Windows cannot open a directory and need not force it. */
   private static final boolean FORCE = File.separatorChar == '/';
 
-  private static final String CANNOT_MAKE = "no directory can be made there";
+  private static final String CANNOT_CREATE = "no directory can be made there";
 
-  /** What does not pass by itself, as the operating system says it; in lower case. */
-  private static final List<String> LASTING =
+  /** Messages of the operating system for permanent failures, in lower case. */
+  private static final List<String> PERMANENT =
       List.of(
-          CANNOT_MAKE,
+          CANNOT_CREATE,
           "read-only file system",
           "operation not permitted",
           "too many levels of symbolic links",
@@ -46,7 +46,7 @@ final class LocalDirectories {
   /** Directories whose entries in their parents are known to be durable. */
   private final Set<Path> durable = ConcurrentHashMap.newKeySet();
 
-  /** What lies above the root is forced once: deletions make the store look at the root again. */
+  /** Whether the parents of the root were forced; that is done only once per store. */
   private volatile boolean forcedAbove;
 
   LocalDirectories(Path root) {
@@ -57,7 +57,7 @@ final class LocalDirectories {
     return Objects.requireNonNull(file.getParent(), "a file below a directory has a parent");
   }
 
-  /** Makes a directory, and what it needs above it, durably. */
+  /** Creates a directory and its missing parents, durably. */
   void prepare(Path directory) throws IOException {
     if (durable.contains(directory)) {
       return;
@@ -70,16 +70,16 @@ final class LocalDirectories {
         Path unused = Files.createDirectory(directory);
       } catch (FileAlreadyExistsException e) {
         if (!inside && Files.isSymbolicLink(directory) && !Files.exists(directory)) {
-          throw new FileSystemException(directory.toString(), null, CANNOT_MAKE);
+          throw new FileSystemException(directory.toString(), null, CANNOT_CREATE);
         }
-        // Fails with NoSuchFileException when it became empty and was deleted since.
+        // Throws NoSuchFileException if the directory became empty and was deleted meanwhile.
         if (!Files.readAttributes(directory, BasicFileAttributes.class).isDirectory()) {
           throw e;
         }
       } catch (NoSuchFileException e) {
-        // Above the root nothing is deleted because it is empty: there the parent stays.
+        // Empty directories are only deleted below the root, so that this parent is not the cause.
         if (!inside && Files.isDirectory(parent)) {
-          throw new FileSystemException(directory.toString(), null, CANNOT_MAKE);
+          throw new FileSystemException(directory.toString(), null, CANNOT_CREATE);
         }
         throw e;
       }
@@ -94,8 +94,9 @@ final class LocalDirectories {
   }
 
   /**
-   * A process may have been killed after it made the root, or what the root stands in, and before
-   * it forced that. A directory that cannot be opened was not written to by this user.
+   * Forces the parents of the root. An earlier process may have been killed after it created the
+   * root or a parent, and before it forced it. A directory that cannot be opened was not written by
+   * this user.
    */
   private static void forceAbove(Path directory) {
     try {
@@ -103,11 +104,11 @@ final class LocalDirectories {
         force(at);
       }
     } catch (IOException e) {
-      // Of what lies above, the rest is another user's as well.
+      // The directories above this one belong to another user as well.
     }
   }
 
-  /** The directory may be gone: the next {@link #prepare} looks. */
+  /** The directory may have been deleted: the next {@link #prepare} checks it. */
   void forget(Path directory) {
     durable.removeIf(known -> known.startsWith(directory) || directory.startsWith(known));
   }
@@ -120,7 +121,7 @@ final class LocalDirectories {
     }
   }
 
-  /** Makes deletions in a directory durable, then removes it and those above that are empty. */
+  /** Makes deletions in a directory durable, then removes it and its parents that are empty. */
   void forceAndPrune(Path directory) throws IOException {
     try {
       force(directory);
@@ -129,12 +130,12 @@ final class LocalDirectories {
         Files.delete(at);
       }
     } catch (DirectoryNotEmptyException | NoSuchFileException e) {
-      // In use, or somebody else removed it: both are what was wanted.
+      // In use, or already removed by another thread: nothing to do.
       forget(directory);
     }
   }
 
-  /** Throws {@code INVALID} when the root, or what it stands in, is no directory. */
+  /** Throws {@code INVALID} if the root or one of its parents is not a directory. */
   void checkRoot() {
     for (@Nullable Path at = root; at != null; at = at.getParent()) {
       if (Files.exists(at)) {
@@ -151,12 +152,12 @@ final class LocalDirectories {
     }
   }
 
-  /** Whether something does not exist, as opposed to being out of reach. */
+  /** Whether a file does not exist, as opposed to being inaccessible. */
   static boolean isMissing(IOException e) {
     return e instanceof NoSuchFileException || text(e).contains("not a directory");
   }
 
-  /** What a caller is told about a failed call. */
+  /** Converts a failure into an exception with its remedy. */
   StateBackendException failure(String what, IOException e) {
     checkRoot();
     String text = text(e);
@@ -180,8 +181,8 @@ final class LocalDirectories {
               + "' or choose another directory",
           e);
     }
-    Optional<String> lasting = LASTING.stream().filter(text::contains).findFirst();
-    if (lasting.isPresent()) {
+    Optional<String> permanent = PERMANENT.stream().filter(text::contains).findFirst();
+    if (permanent.isPresent()) {
       return StateBackendException.of(
           StateBackendException.Kind.INVALID,
           what
@@ -195,7 +196,7 @@ final class LocalDirectories {
     return unavailable(what, e);
   }
 
-  /** As {@link #failure} when the call may have taken effect, whatever the reason. */
+  /** Like {@link #failure}, for a call that may have taken effect. */
   StateBackendException unavailable(String what, IOException e) {
     return StateBackendException.unavailable(
         what + " in '" + root + "': " + e.getClass().getSimpleName() + ": " + e.getMessage(), e);

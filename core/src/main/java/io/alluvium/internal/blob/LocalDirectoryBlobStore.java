@@ -29,23 +29,23 @@ import java.util.OptionalLong;
 import java.util.Set;
 
 /**
- * Blobs as files below one directory, which is made with the first blob. Thread-safe; several
- * processes may use the same directory.
+ * Stores blobs as files below one directory, which is created with the first blob. Thread-safe;
+ * several processes may use the same directory.
  */
 public final class LocalDirectoryBlobStore implements BlobStore {
 
   /*
-   * Every blob is written to a temporary file below `.tmp`, forced to disk, and only then given its name: by an atomic
-   * rename, or, for putIfAbsent, by a hard link, which fails when the name is taken. A reader therefore never sees part
-   * of a blob. The name itself is durable once its directory is forced to disk, which comes last; a failure there leaves
-   * the outcome unknown, which the contract allows. A putIfAbsent that finds the name taken forces the directory too:
-   * whoever learns that a name is taken may act on it, so it must still be taken after a power failure.
+   * Every blob is written to a temporary file below `.tmp` and forced to disk before it gets its name: by an atomic
+   * rename, or, for putIfAbsent, by a hard link, which fails if the name is taken. A reader therefore never sees part
+   * of a blob. The name is durable once its directory is forced to disk, the last step. A failure of that step leaves
+   * the outcome unknown, which the contract allows. A putIfAbsent that finds the name taken also forces the directory:
+   * its caller may act on that result, so that the name must still be taken after a power failure.
    *
-   * New directories are forced into their parents by every store that uses them, not only by the one that made them.
-   * Deleting removes directories that became empty; a put that loses its directory to that makes it again.
+   * Every store forces the directories that it uses into their parents, also those that another store created.
+   * A deletion removes directories that became empty; a put that loses its directory that way creates it again.
    */
 
-  /** Paces are asked for pieces of this size. */
+  /** Size of the pieces for which the pace is awaited. */
   private static final long PIECE_BYTES = 256L << 10;
 
   private static final int PUBLISH_ATTEMPTS = 100;
@@ -69,7 +69,7 @@ public final class LocalDirectoryBlobStore implements BlobStore {
     void writeTo(FileChannel channel) throws IOException;
   }
 
-  /** Gives a finished temporary file its name; false when the name is taken. */
+  /** Gives a finished temporary file its name; returns false if the name is taken. */
   private interface Publish {
     boolean apply(Path temporary, Path target) throws IOException;
   }
@@ -169,7 +169,7 @@ public final class LocalDirectoryBlobStore implements BlobStore {
         forceName(directory, target);
         return published;
       } catch (NoSuchFileException e) {
-        // Either a directory became empty and was deleted meanwhile, or the temporary file was.
+        // Either an empty directory was deleted meanwhile, or the temporary file was.
         directories.forget(directory);
         if (attempt == PUBLISH_ATTEMPTS || !Files.exists(file)) {
           throw e;
@@ -178,7 +178,7 @@ public final class LocalDirectoryBlobStore implements BlobStore {
     }
   }
 
-  /** The blob has its name, so that no failure means that it is not there. */
+  /** Forces the name of a blob to disk. After a failure the blob may be stored or not. */
   private void forceName(Path directory, Path target) throws IOException {
     try {
       LocalDirectories.force(directory);
@@ -201,7 +201,7 @@ public final class LocalDirectoryBlobStore implements BlobStore {
         directories.checkRoot();
         return OptionalLong.empty();
       }
-      throw directories.failure("cannot look at blob '" + name + "'", e);
+      throw directories.failure("cannot get the size of blob '" + name + "'", e);
     }
   }
 
@@ -263,7 +263,7 @@ public final class LocalDirectoryBlobStore implements BlobStore {
     try {
       attributes = Files.readAttributes(entry, BasicFileAttributes.class);
     } catch (NoSuchFileException e) {
-      return; // deleted since the directory was read
+      return; // deleted after the directory was read
     }
     if (attributes.isDirectory()) {
       list(entry, prefix, found);
@@ -286,8 +286,8 @@ public final class LocalDirectoryBlobStore implements BlobStore {
         Path file = root.resolve(name);
         if (!Files.isDirectory(file)) {
           deleteIfThere(file);
-          // Also where it is gone: a process that was killed may have deleted it and forced
-          // nothing.
+          // Also for a missing file: an earlier process may have been killed after it deleted the
+          // file and before it forced the directory.
           Path parent = LocalDirectories.parent(file);
           if (Files.isDirectory(parent)) {
             touched.add(parent);

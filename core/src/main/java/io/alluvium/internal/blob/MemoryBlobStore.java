@@ -20,12 +20,15 @@ import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.function.LongSupplier;
 
 /**
- * Blobs in the memory of this process, for tests: nothing survives it. Thread-safe; blobs are
- * immutable once stored.
+ * Stores blobs in the memory of this process, for tests: they are lost when it ends. Thread-safe;
+ * stored blobs are immutable.
  */
 public final class MemoryBlobStore implements BlobStore {
 
-  /** What several stores may share, so that one can be reopened. Thread-safe. */
+  /**
+   * The stored blobs. Several stores may share them, so that a test can reopen a store.
+   * Thread-safe.
+   */
   public static final class Content {
     private final ConcurrentNavigableMap<String, Blob> blobs = new ConcurrentSkipListMap<>();
   }
@@ -39,7 +42,7 @@ public final class MemoryBlobStore implements BlobStore {
 
   /**
    * @param uri for messages
-   * @param currentTimeMillis stamps blobs
+   * @param currentTimeMillis clock for the modification times of blobs
    */
   public MemoryBlobStore(Content content, String uri, LongSupplier currentTimeMillis) {
     this.content = content;

@@ -10,8 +10,8 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Opens {@code memory:} (a store of its own each time) and {@code memory:NAME} (the same content
- * under the same name throughout the process). Thread-safe.
+ * Opens {@code memory:} (a new store each time) and {@code memory:NAME} (the same content for the
+ * same name within the process). Thread-safe.
  */
 public final class MemoryBlobStoreProvider implements BlobStoreProvider {
 

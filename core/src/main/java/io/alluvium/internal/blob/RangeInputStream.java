@@ -5,14 +5,14 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.channels.FileChannel;
 
-/** At most {@code length} bytes of a file, from an offset on. Confined to one thread. */
+/** Reads at most {@code length} bytes of a file from an offset. Confined to one thread. */
 final class RangeInputStream extends InputStream {
 
   private final FileChannel channel;
   private long position;
   private final long end;
 
-  /** Takes over {@code channel}. */
+  /** Closing the stream closes {@code channel}. */
   RangeInputStream(FileChannel channel, long offset, long length) {
     this.channel = channel;
     this.position = offset;

@@ -17,8 +17,8 @@ import java.util.OptionalLong;
 import java.util.stream.Collectors;
 
 /**
- * Two stores as one: segments of the changelog in one ({@code dstl.dfs.base-path}), everything else
- * in the other. Thread-safe.
+ * Combines two stores: segments of the changelog are in one ({@code dstl.dfs.base-path}), all other
+ * blobs in the other. Thread-safe.
  */
 public final class SplitBlobStore implements BlobStore {
 
@@ -71,7 +71,7 @@ public final class SplitBlobStore implements BlobStore {
     List<BlobInfo> found = new ArrayList<>();
     for (BlobStore store : List.of(log, rest)) {
       for (BlobInfo blob : store.list(prefix)) {
-        // What stands in the wrong store is not reachable through this one, so it is not listed.
+        // A blob in the wrong store is not reachable through this one, so that it is not listed.
         if (of(blob.name()) == store) {
           found.add(blob);
         }

@@ -17,7 +17,7 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** The files that blobs are written to before they get their names. Thread-safe. */
+/** The files into which blobs are written before they get their names. Thread-safe. */
 final class TemporaryFiles {
 
   private static final int CREATE_ATTEMPTS = 1_000;
@@ -26,10 +26,10 @@ final class TemporaryFiles {
   private final LocalDirectories directories;
   private final AtomicLong counter = new AtomicLong();
 
-  /** No other writer has this prefix: process ids repeat, in containers all are 1. */
+  /** Unique per writer. The process id is not enough: in containers it is usually 1. */
   private final String prefix = ProcessHandle.current().pid() + "-" + UUID.randomUUID() + "-";
 
-  /** Those of this store that are being written, which {@link #deleteAbandoned} spares. */
+  /** Files that this store is writing; {@link #deleteAbandoned} keeps them. */
   private final Set<Path> inUse = ConcurrentHashMap.newKeySet();
 
   TemporaryFiles(Path directory, LocalDirectories directories) {
@@ -37,7 +37,7 @@ final class TemporaryFiles {
     this.directories = directories;
   }
 
-  /** A new temporary file; closing it deletes what is left of it. Confined to one thread. */
+  /** A temporary file; close deletes it if it still exists. Confined to one thread. */
   final class File implements AutoCloseable {
     private final Path path;
     private final FileChannel channel;
@@ -84,7 +84,7 @@ final class TemporaryFiles {
     }
   }
 
-  /** Deletes files that nobody here writes and that were last written that long ago. */
+  /** Deletes files that this store is not writing and that were last written that long ago. */
   void deleteAbandoned(Duration olderThan) throws IOException {
     List<Path> files = list();
     if (files.isEmpty()) {
@@ -111,7 +111,7 @@ final class TemporaryFiles {
     return files;
   }
 
-  /** The time by the clock that stamps the files. */
+  /** The time of the clock that sets the modification times of the files. */
   private FileTime now() throws IOException {
     try (File probe = create()) {
       return Files.getLastModifiedTime(probe.path());
@@ -124,7 +124,7 @@ final class TemporaryFiles {
         Files.delete(file);
       }
     } catch (NoSuchFileException e) {
-      // Its writer finished with it.
+      // Its writer has deleted or renamed it.
     }
   }
 }

@@ -16,7 +16,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
-/** What several packages do with local files. */
+/** Operations on local files that several packages share. Stateless. */
 public final class LocalFiles {
 
   private static final int BUFFER_BYTES = 1 << 16;
@@ -24,8 +24,8 @@ public final class LocalFiles {
   private static final FileAttribute<?>[] PRIVATE = privateAttributes();
 
   /**
-   * The JDK moves the bytes of an array through direct memory of the same size, which the thread
-   * keeps. So large arrays go to and from a channel in pieces.
+   * The JDK copies the bytes of an array through a direct buffer of the same size, which the thread
+   * keeps. Large arrays are therefore transferred in pieces.
    */
   private static final int PIECE_BYTES = 256 << 10;
 
@@ -39,17 +39,17 @@ public final class LocalFiles {
         : new FileAttribute<?>[0];
   }
 
-  /** Makes a directory that only its owner may look into, where the file system knows owners. */
+  /** Creates a directory that only its owner can access, if the file system supports owners. */
   public static void createPrivateDirectory(Path directory) throws IOException {
     Path unused = Files.createDirectory(directory, PRIVATE);
   }
 
-  /** As {@link #createPrivateDirectory}, with those above that are missing; one may be there. */
+  /** Like {@link #createPrivateDirectory}, with missing parents; directories may exist already. */
   public static void createPrivateDirectories(Path directory) throws IOException {
     Path unused = Files.createDirectories(directory, PRIVATE);
   }
 
-  /** Takes every right to an existing directory from others. */
+  /** Removes all access rights of other users to an existing directory. */
   public static void makePrivate(Path directory) throws IOException {
     if (PRIVATE.length > 0) {
       Path unused =
@@ -58,15 +58,15 @@ public final class LocalFiles {
   }
 
   /**
-   * Deletes a directory and everything in it; one that is not there is passed over. Somebody else
-   * may delete in it at the same time: subtasks that clear the files of another parallelism away, a
+   * Deletes a directory and everything in it; a missing directory is ignored. Other threads may
+   * delete in it at the same time: subtasks that remove the files of another parallelism, or a
    * materialization that ends while the process closes.
    */
   public static void deleteTree(Path directory) throws IOException {
     Files.walkFileTree(directory, new Deleter());
   }
 
-  /** Unlike a stream of {@code Files.walk}, it goes on when something is gone already. */
+  /** Unlike a stream of {@code Files.walk}, it continues if a file was already deleted. */
   private static final class Deleter extends SimpleFileVisitor<Path> {
     @Override
     public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
@@ -93,7 +93,7 @@ public final class LocalFiles {
     }
   }
 
-  /** Writes all that remains of {@code content}, whose position stays. */
+  /** Writes the remaining bytes of {@code content}; its position does not change. */
   public static void write(FileChannel channel, ByteBuffer content) throws IOException {
     ByteBuffer rest = content.duplicate();
     while (rest.position() < content.limit()) {
@@ -103,9 +103,9 @@ public final class LocalFiles {
   }
 
   /**
-   * Reads at most {@code count} bytes at a position of a file, maybe fewer.
+   * Reads at most {@code count} bytes at a position of a file; may read fewer.
    *
-   * @return how many, or -1 at the end of the file
+   * @return the number of bytes read, or -1 at the end of the file
    */
   public static int read(FileChannel channel, long position, byte[] target, int offset, int count)
       throws IOException {

@@ -45,7 +45,7 @@ final class Block {
     entries[index] = entry;
   }
 
-  /** The index of a key, or {@code -(where it belongs) - 1}. */
+  /** The index of a key, or {@code -(insertion point) - 1}. */
   int find(byte[] key, int from, int to) {
     int low = 0;
     int high = count - 1;
@@ -93,7 +93,7 @@ final class Block {
   }
 
   /**
-   * Appends all of a block that stands behind this one; both together have at most {@link #MAX}.
+   * Appends the entries of the next block; both blocks have at most {@link #MAX} entries together.
    */
   void append(Block next) {
     entries = Arrays.copyOf(entries, MAX);

@@ -5,8 +5,8 @@ import io.alluvium.serializer.ByteWriter;
 import java.util.Arrays;
 
 /**
- * A key with its value as one object: a byte array, or a {@link Growing} one for a value that is
- * appended to. Stateless.
+ * Operations on entries. An entry is a key with its value as one object: a byte array, or an {@link
+ * AppendableEntry} for a value that is appended to. Stateless.
  *
  * <pre>
  *   | key length, varint | key | value |
@@ -14,27 +14,27 @@ import java.util.Arrays;
  */
 final class Entries {
 
-  /** A value this small is copied at each append; a larger one gets room to grow. */
+  /** Entries up to this size are copied at each append; larger ones get spare capacity. */
   private static final int SMALL = 256;
 
   private static final int MAX_BYTES = Integer.MAX_VALUE - 16;
 
   /**
-   * An entry with room behind its value. Bytes below {@code length} never change, so that an older
-   * object over the same array stays what it was.
+   * An entry with spare capacity after its value. Bytes below {@code length} never change, so that
+   * several entries of different lengths can share one array.
    */
-  static final class Growing {
+  static final class AppendableEntry {
 
     private final byte[] array;
     private int length;
 
-    private Growing(byte[] array, int length) {
+    private AppendableEntry(byte[] array, int length) {
       this.array = array;
       this.length = length;
     }
   }
 
-  /** Whether an entry may be changed in place: nobody else looks at it. */
+  /** Whether a pin may refer to an entry; only an exclusive entry is changed in place. */
   enum Sharing {
     EXCLUSIVE,
     SHARED
@@ -79,12 +79,12 @@ final class Entries {
   }
 
   static byte[] array(Object entry) {
-    return entry instanceof byte[] plain ? plain : ((Growing) entry).array;
+    return entry instanceof byte[] plain ? plain : ((AppendableEntry) entry).array;
   }
 
-  /** Where the value ends. */
+  /** End of the value in the array. */
   static int end(Object entry) {
-    return entry instanceof byte[] plain ? plain.length : ((Growing) entry).length;
+    return entry instanceof byte[] plain ? plain.length : ((AppendableEntry) entry).length;
   }
 
   static int keyOffset(byte[] array) {
@@ -95,7 +95,7 @@ final class Entries {
     return at + 1;
   }
 
-  /** Where the key ends and the value starts. */
+  /** End of the key and start of the value in the array. */
   static int keyEnd(byte[] array) {
     int length = 0;
     int at = 0;
@@ -132,7 +132,7 @@ final class Entries {
     into.writeBytes(array, at, end(entry) - at);
   }
 
-  /** The entry with another value: the same object if it may be changed and has the size. */
+  /** Replaces the value; changes the entry in place if it is exclusive and the size is equal. */
   static Object withValue(
       Object entry, byte[] value, int valueOffset, int valueLength, Sharing sharing) {
     byte[] array = array(entry);
@@ -148,28 +148,28 @@ final class Entries {
     return changed;
   }
 
-  /** The entry with an operand behind its value. */
+  /** Appends an operand to the value. */
   static Object append(
       Object entry, byte[] operand, int operandOffset, int operandLength, Sharing sharing) {
     byte[] array = array(entry);
     int end = end(entry);
     int newEnd = checkSize((long) end + operandLength);
-    if (entry instanceof Growing growing && newEnd <= array.length) {
+    if (entry instanceof AppendableEntry appendable && newEnd <= array.length) {
       System.arraycopy(operand, operandOffset, array, end, operandLength);
       if (sharing == Sharing.SHARED) {
-        return new Growing(array, newEnd);
+        return new AppendableEntry(array, newEnd);
       }
-      growing.length = newEnd;
-      return growing;
+      appendable.length = newEnd;
+      return appendable;
     }
     int capacity =
         newEnd <= SMALL ? newEnd : (int) Math.min(MAX_BYTES, (long) newEnd + (newEnd >> 1));
     byte[] grown = Arrays.copyOf(array, capacity);
     System.arraycopy(operand, operandOffset, grown, end, operandLength);
-    return capacity == newEnd ? grown : new Growing(grown, newEnd);
+    return capacity == newEnd ? grown : new AppendableEntry(grown, newEnd);
   }
 
-  /** An entry of the same value under another key. */
+  /** Returns an entry with the same value and another key. */
   static byte[] rekeyed(Object entry, byte[] key, int keyFrom, int keyTo) {
     byte[] array = array(entry);
     int at = keyEnd(array);

@@ -20,10 +20,10 @@ final class HeapCellsFormat {
   /** The format's name in a materialization. */
   static final String NAME = "heap-cells-1";
 
-  /** Local name of the one file. */
+  /** Local name of the only file. */
   static final String FILE = "heap.cells";
 
-  /** {@code ALLUVCEL}, at both ends. */
+  /** {@code ALLUVCEL}, at the start and the end of the file. */
   static final long MAGIC = 0x414c4c555643454cL;
 
   static final int VERSION = 1;
@@ -39,7 +39,7 @@ final class HeapCellsFormat {
   static final int TAIL_CRC_AT = 12;
   static final int TAIL_MAGIC_AT = 16;
 
-  /** A section ends at the first entry that takes it to this size. */
+  /** A section ends with the first entry at which it reaches this size. */
   static final int SECTION_BYTES = 64 << 10;
 
   private HeapCellsFormat() {}

@@ -8,40 +8,43 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Walks pinned cells, one after the other. Made on the task thread; then confined to one thread,
- * which may be another: what is pinned does not change.
+ * Iterates over pinned partitions. Created on the task thread, then confined to one thread, which
+ * may be another one: the content of a pin does not change.
  */
 final class HeapScan implements TableScan {
 
-  /** A pinned cell; sorted only when the scan gets there. */
-  private record Pinned(Cell cell, Supplier<CellCursor> cursor) {}
+  /** A pinned partition; sorted only when the scan reaches it. */
+  private record Pinned(Partition partition, Supplier<PartitionCursor> cursor) {}
 
   private final HeapTable table;
   private final List<Pinned> pinned = new ArrayList<>();
   private final ByteWriter value = new ByteWriter(0);
-  private int nextCell;
-  private @Nullable CellCursor cursor;
+  private int nextPartition;
+  private @Nullable PartitionCursor cursor;
   private boolean closed;
 
   HeapScan(HeapTable table) {
     this.table = table;
   }
 
-  /** Adds the rows of a cell that start with a part of a row. */
-  void addRows(Cell cell, byte[] rowPrefix) {
-    @Nullable Object[] contents = cell.pinAll();
-    pinned.add(new Pinned(cell, () -> CellCursor.over(cell.prefix, contents, rowPrefix)));
+  /** Adds the rows of a partition that start with a prefix. */
+  void addRows(Partition partition, byte[] rowPrefix) {
+    @Nullable Object[] contents = partition.pinAll();
+    pinned.add(
+        new Pinned(partition, () -> PartitionCursor.over(partition.prefix, contents, rowPrefix)));
   }
 
-  /** Adds one row of a cell. */
-  void addRow(Cell cell, Cell.Place at) {
-    Object content = cell.pinRow(at);
+  /** Adds one row of a partition. */
+  void addRow(Partition partition, Partition.KeyView view) {
+    Object content = partition.pinRow(view);
     if (content == null) {
-      cell.unpin();
+      partition.unpin();
       return;
     }
-    byte[] userKeyPrefix = java.util.Arrays.copyOfRange(at.array, at.rowTo, at.keyTo);
-    pinned.add(new Pinned(cell, () -> CellCursor.overRow(cell.prefix, content, userKeyPrefix)));
+    byte[] userKeyPrefix = java.util.Arrays.copyOfRange(view.array, view.rowTo, view.keyTo);
+    pinned.add(
+        new Pinned(
+            partition, () -> PartitionCursor.overRow(partition.prefix, content, userKeyPrefix)));
   }
 
   @Override
@@ -53,17 +56,17 @@ final class HeapScan implements TableScan {
         value.writeBytes(cursor.valueArray(), cursor.valueOffset(), cursor.valueLength());
         return true;
       }
-      if (nextCell == pinned.size()) {
+      if (nextPartition == pinned.size()) {
         return false;
       }
-      cursor = pinned.get(nextCell++).cursor().get();
+      cursor = pinned.get(nextPartition++).cursor().get();
     }
     throw new IllegalStateException("the scan is closed");
   }
 
-  private CellCursor current() {
+  private PartitionCursor current() {
     if (cursor == null) {
-      throw new IllegalStateException("the scan stands before its first entry");
+      throw new IllegalStateException("the scan is before its first entry; call next() first");
     }
     return cursor;
   }
@@ -92,7 +95,7 @@ final class HeapScan implements TableScan {
   public void close() {
     if (!closed) {
       closed = true;
-      pinned.forEach(each -> each.cell().unpin());
+      pinned.forEach(each -> each.partition().unpin());
     }
   }
 }

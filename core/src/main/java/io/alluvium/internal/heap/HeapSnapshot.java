@@ -14,31 +14,31 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A snapshot in progress. {@link #advance} is confined to the task thread, writing to a background
- * thread; what they share is guarded by {@code this}, not held across I/O.
+ * thread. Their shared fields are guarded by {@code this}, which is not held across I/O.
  */
 final class HeapSnapshot {
 
   /*
-   * The task thread only pins cells, a few at a time: constant work per cell, whatever its size. A background thread
-   * sorts a pinned cell, writes it and lets go of it. While a cell is pinned, its rows are replaced instead of changed
-   * in place, so that the memory that a snapshot costs is that of the rows changed in the cells in flight. Cells are pinned
-   * at different moments: the file is fuzzy, and replay from the position mends it.
+   * The task thread only pins partitions, a few at a time: constant work per partition, whatever its size. A background
+   * thread sorts, writes and unpins them. Rows of a pinned partition are copied on write, so that a snapshot costs the
+   * memory of the rows that change in the partitions in flight. Partitions are pinned at different moments: the file is
+   * fuzzy, and replay from the position makes it consistent.
    */
 
-  /** No further cell is pinned while this many rows wait to be written. */
+  /** No further partition is pinned while this many rows wait to be written. */
   private static final int ROWS_IN_FLIGHT = 64 << 10;
 
-  private record Pinned(Cell cell, int rows, @Nullable Object[] contents) {}
+  private record Pinned(Partition partition, int rows, @Nullable Object[] contents) {}
 
   private final Path directory;
   private final Execution execution;
   private final CompletableFuture<TableSnapshot> done = new CompletableFuture<>();
 
-  // Of the task thread.
+  // Confined to the task thread.
   private final int toKeyGroup;
-  private final IntFunction<KeyGroupCells> keyGroups;
+  private final IntFunction<KeyGroupPartitions> keyGroups;
   private int nextKeyGroup;
-  private final ArrayDeque<Cell> cells = new ArrayDeque<>();
+  private final ArrayDeque<Partition> partitions = new ArrayDeque<>();
 
   // Guarded by this.
   private final ArrayDeque<Pinned> queue = new ArrayDeque<>();
@@ -47,18 +47,18 @@ final class HeapSnapshot {
   private boolean failed;
   private boolean writing;
 
-  // Of the background thread that writes, one at a time.
-  private @Nullable CellFileWriter writer;
+  // Confined to the writing background thread, one at a time.
+  private @Nullable HeapCellsWriter writer;
 
   /**
-   * @param keyGroups the cells of a key group in {@code [fromKeyGroup, toKeyGroup)}
+   * @param keyGroups the partitions of a key group in {@code [fromKeyGroup, toKeyGroup)}
    */
   HeapSnapshot(
       Path directory,
       Execution execution,
       int fromKeyGroup,
       int toKeyGroup,
-      IntFunction<KeyGroupCells> keyGroups) {
+      IntFunction<KeyGroupPartitions> keyGroups) {
     this.directory = directory;
     this.execution = execution;
     this.nextKeyGroup = fromKeyGroup;
@@ -70,7 +70,7 @@ final class HeapSnapshot {
     return done;
   }
 
-  /** Pins what there is room for, and sees to it that somebody writes it. */
+  /** Pins partitions up to the bound, and starts a background thread to write them. */
   void advance() {
     if (done.isDone()) {
       return;
@@ -78,7 +78,7 @@ final class HeapSnapshot {
     boolean start;
     synchronized (this) {
       while (!allPinned && rowsInFlight < ROWS_IN_FLIGHT) {
-        Cell next = nextCell();
+        Partition next = nextPartition();
         if (next == null) {
           allPinned = true;
         } else {
@@ -90,7 +90,7 @@ final class HeapSnapshot {
       writing |= start;
     }
     if (start) {
-      // Also a thread that cannot be started fails the snapshot, not the task.
+      // If no thread can be started, the snapshot fails and the task goes on.
       Execution.handOff(
           execution.materializations(),
           this::write,
@@ -102,21 +102,21 @@ final class HeapSnapshot {
     }
   }
 
-  private @Nullable Cell nextCell() {
-    while (cells.isEmpty() && nextKeyGroup < toKeyGroup) {
-      cells.addAll(keyGroups.apply(nextKeyGroup++).inOrder());
+  private @Nullable Partition nextPartition() {
+    while (partitions.isEmpty() && nextKeyGroup < toKeyGroup) {
+      partitions.addAll(keyGroups.apply(nextKeyGroup++).inOrder());
     }
-    return cells.poll();
+    return partitions.poll();
   }
 
   private void write() {
     try {
-      CellFileWriter to = writer;
+      HeapCellsWriter to = writer;
       if (to == null) {
         if (isOver()) {
           return;
         }
-        to = new CellFileWriter(directory);
+        to = new HeapCellsWriter(directory);
         writer = to;
       }
       Step step = writeNext(to);
@@ -134,7 +134,7 @@ final class HeapSnapshot {
               "cannot write the table file of a snapshot to '" + directory + "': " + e.getMessage(),
               e));
     } catch (RuntimeException | Error e) {
-      // Whoever asked for the snapshot must hear of it, or waits for ever.
+      // The future must complete, or the materializer waits for ever.
       abandon(e);
     }
   }
@@ -145,15 +145,15 @@ final class HeapSnapshot {
 
   private enum Step {
     MORE,
-    /** Nothing to write now; `advance` starts the writing again. */
+    /** Nothing is queued; {@link #advance} starts the writing again. */
     PAUSE,
     FINISH
   }
 
-  private Step writeNext(CellFileWriter to) throws IOException {
+  private Step writeNext(HeapCellsWriter to) throws IOException {
     Pinned next;
     synchronized (this) {
-      // A snapshot that fails is not done yet, and has no more to write: it must not be finished.
+      // A failing snapshot has an empty queue before it is done, and must not be finished.
       if (isOver()) {
         return Step.PAUSE;
       }
@@ -164,9 +164,9 @@ final class HeapSnapshot {
       }
     }
     try {
-      to.write(next.cell, next.contents);
+      to.write(next.partition, next.contents);
     } finally {
-      next.cell.unpin();
+      next.partition.unpin();
       synchronized (this) {
         rowsInFlight -= next.rows;
       }
@@ -174,13 +174,13 @@ final class HeapSnapshot {
     return Step.MORE;
   }
 
-  /** Ends the snapshot; by whoever writes. */
+  /** Fails the snapshot. Called by the writing thread. */
   private void abandon(Throwable failure) {
     close(writer, failure);
     fail(failure);
   }
 
-  private static void close(@Nullable CellFileWriter open, Throwable failure) {
+  private static void close(@Nullable HeapCellsWriter open, Throwable failure) {
     if (open != null) {
       try {
         open.close();
@@ -190,10 +190,10 @@ final class HeapSnapshot {
     }
   }
 
-  /** Ends the snapshot; what was written is left to whoever asked for it. Any thread. */
+  /** Fails the snapshot; the caller of the snapshot deletes the directory. Any thread. */
   void fail(Throwable failure) {
     List<Pinned> left;
-    CellFileWriter paused;
+    HeapCellsWriter paused;
     synchronized (this) {
       left = new ArrayList<>(queue);
       queue.clear();
@@ -202,7 +202,7 @@ final class HeapSnapshot {
       paused = writing ? null : writer;
       writing = true;
     }
-    left.forEach(each -> each.cell.unpin());
+    left.forEach(each -> each.partition.unpin());
     close(paused, failure);
     done.completeExceptionally(failure);
   }

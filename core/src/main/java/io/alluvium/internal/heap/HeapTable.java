@@ -23,17 +23,16 @@ final class HeapTable implements Table {
 
   /*
    * Key group -> state -> row (by hash) -> value, or user keys in order. Reads and writes of one key cost one hash
-   * lookup; a scan of one row costs that row, a scan of more collects and sorts each cell when it gets there. Whoever
-   * reads over a longer time, a scan or a snapshot, pins the cells that it reads (see Versions); writes meanwhile copy what
-   * they change.
+   * lookup. A scan of one row reads only that row; a wider scan sorts each partition when it reaches it. Scans and
+   * snapshots pin the partitions that they read (see Epochs), and the task copies pinned rows before it changes them.
    */
   private final KeyGroupRange keyGroups;
   private final Execution execution;
 
-  /** All null once closed, so that who comes too late finds nothing instead of an empty table. */
-  private final @Nullable KeyGroupCells[] groups;
+  /** Elements are null after close, so that late calls fail instead of finding an empty table. */
+  private final @Nullable KeyGroupPartitions[] groups;
 
-  private final Cell.Place place = new Cell.Place();
+  private final Partition.KeyView view = new Partition.KeyView();
   private final Object snapshotLock = new Object();
   private volatile @Nullable HeapSnapshot snapshot;
   private volatile boolean closed;
@@ -41,87 +40,91 @@ final class HeapTable implements Table {
   HeapTable(KeyGroupRange keyGroups, Execution execution) {
     this.keyGroups = keyGroups;
     this.execution = execution;
-    this.groups = new @Nullable KeyGroupCells[keyGroups.size()];
+    this.groups = new @Nullable KeyGroupPartitions[keyGroups.size()];
     for (int i = 0; i < groups.length; i++) {
-      groups[i] = new KeyGroupCells(keyGroups.from() + i);
+      groups[i] = new KeyGroupPartitions(keyGroups.from() + i);
     }
   }
 
   @Override
   public boolean get(byte[] key, int keyLength, ByteWriter into) {
-    KeyGroupCells group = group(key, 0);
+    KeyGroupPartitions group = group(key, 0);
     int rowLength = KeyLayout.rowLength(key, 0, keyLength);
     if (rowLength > keyLength) {
       return false;
     }
-    Cell cell = group.find(locate(place, key, 0, keyLength, rowLength));
-    return cell != null && cell.get(place, into);
+    Partition partition = group.find(locate(view, key, 0, keyLength, rowLength));
+    return partition != null && partition.get(view, into);
   }
 
   @Override
   public void put(byte[] key, int keyLength, byte[] value, int valueLength) {
-    int stateId = locate(place, key, 0, keyLength);
-    group(key, 0).findOrAdd(stateId).put(place, value, 0, valueLength);
+    int stateId = locate(view, key, 0, keyLength);
+    group(key, 0).findOrAdd(stateId).put(view, value, 0, valueLength);
   }
 
   @Override
   public void delete(byte[] key, int keyLength) {
-    Cell cell = group(key, 0).find(locate(place, key, 0, keyLength));
-    if (cell != null) {
-      cell.delete(place);
+    Partition partition = group(key, 0).find(locate(view, key, 0, keyLength));
+    if (partition != null) {
+      partition.delete(view);
     }
   }
 
   @Override
   public void merge(byte[] key, int keyLength, byte[] operand, int operandLength) {
-    int stateId = locate(place, key, 0, keyLength);
-    group(key, 0).findOrAdd(stateId).merge(place, operand, 0, operandLength);
+    int stateId = locate(view, key, 0, keyLength);
+    group(key, 0).findOrAdd(stateId).merge(view, operand, 0, operandLength);
   }
 
-  private KeyGroupCells group(byte[] key, int offset) {
+  private KeyGroupPartitions group(byte[] key, int offset) {
     int keyGroup = KeyLayout.keyGroup(key, offset);
     if (!keyGroups.contains(keyGroup)) {
       throw StateBackendException.internal(
-          "a key of key group " + keyGroup + " came to a table of key groups " + keyGroups);
+          "a key of key group "
+              + keyGroup
+              + " does not belong to a table of key groups "
+              + keyGroups);
     }
-    return cells(keyGroup);
+    return partitions(keyGroup);
   }
 
-  /** Throws {@code CLOSED} once closed. */
-  private KeyGroupCells cells(int keyGroup) {
-    KeyGroupCells group = groups[keyGroup - keyGroups.from()];
+  /** Throws {@code CLOSED} after close. */
+  private KeyGroupPartitions partitions(int keyGroup) {
+    KeyGroupPartitions group = groups[keyGroup - keyGroups.from()];
     if (group == null) {
       throw closedFailure();
     }
     return group;
   }
 
-  /** Takes a whole key apart and gives its state id. */
-  private static int locate(Cell.Place at, byte[] key, int offset, int length) {
+  /** Parses a whole key and returns its state id. */
+  private static int locate(Partition.KeyView view, byte[] key, int offset, int length) {
     int rowLength = KeyLayout.rowLength(key, offset, length);
     if (rowLength > length) {
       throw StateBackendException.internal(
           "a key of " + length + " bytes ends before its namespace does");
     }
-    return locate(at, key, offset, length, rowLength);
+    return locate(view, key, offset, length, rowLength);
   }
 
-  private static int locate(Cell.Place at, byte[] key, int offset, int length, int rowLength) {
-    at.array = key;
-    at.rowTo = offset + rowLength;
-    at.keyTo = offset + length;
-    return locateState(at, offset);
+  private static int locate(
+      Partition.KeyView view, byte[] key, int offset, int length, int rowLength) {
+    view.array = key;
+    view.rowTo = offset + rowLength;
+    view.keyTo = offset + length;
+    return locateState(view, offset);
   }
 
-  /** Reads the state id behind the key group, and notes where the row's own part starts. */
-  private static int locateState(Cell.Place at, int offset) {
+  /** Returns the state id after the key group, and sets {@code rowFrom}. */
+  private static int locateState(Partition.KeyView view, int offset) {
     int from = offset + KeyLayout.KEY_GROUP_BYTES;
     int stateId = 0;
     for (int shift = 0; ; shift += 7) {
-      byte b = at.array[from++];
+      byte b = view.array[from++];
       stateId |= (b & 0x7f) << shift;
       if (b >= 0) {
-        at.rowFrom = from;
+        view.rowFrom = from;
         return stateId;
       }
     }
@@ -130,19 +133,19 @@ final class HeapTable implements Table {
   @Override
   public void deleteRange(byte[] prefix, int prefixLength) {
     checkOpen();
-    deleteRange(new Cell.Place(), prefix, prefixLength);
+    deleteRange(new Partition.KeyView(), prefix, prefixLength);
   }
 
-  private void deleteRange(Cell.Place at, byte[] prefix, int prefixLength) {
-    forEachCell(
-        at,
+  private void deleteRange(Partition.KeyView view, byte[] prefix, int prefixLength) {
+    forEachPartition(
+        view,
         prefix,
         prefixLength,
-        (cell, part) -> {
-          switch (part) {
-            case CELL -> cell.clear();
-            case ROWS -> cell.deleteRows(prefix, at.rowFrom, prefixLength);
-            case ROW -> cell.deleteRow(at);
+        (partition, scope) -> {
+          switch (scope) {
+            case PARTITION -> partition.clear();
+            case ROWS -> partition.deleteRows(prefix, view.rowFrom, prefixLength);
+            case ROW -> partition.deleteRow(view);
           }
         });
   }
@@ -151,34 +154,36 @@ final class HeapTable implements Table {
   public TableScan scan(byte[] prefix, int prefixLength) {
     checkOpen();
     HeapScan scan = new HeapScan(this);
-    Cell.Place at = new Cell.Place();
-    forEachCell(
-        at,
+    Partition.KeyView view = new Partition.KeyView();
+    forEachPartition(
+        view,
         prefix,
         prefixLength,
-        (cell, part) -> {
-          switch (part) {
-            case CELL -> scan.addRows(cell, new byte[0]);
-            case ROWS -> scan.addRows(cell, Arrays.copyOfRange(prefix, at.rowFrom, prefixLength));
-            case ROW -> scan.addRow(cell, at);
+        (partition, scope) -> {
+          switch (scope) {
+            case PARTITION -> scan.addRows(partition, new byte[0]);
+            case ROWS ->
+                scan.addRows(partition, Arrays.copyOfRange(prefix, view.rowFrom, prefixLength));
+            case ROW -> scan.addRow(partition, view);
           }
         });
     return scan;
   }
 
-  /** How much of a cell a prefix names. */
-  private enum Part {
-    CELL,
+  /** The part of a partition that a prefix covers. */
+  private enum Scope {
+    PARTITION,
     ROWS,
     ROW
   }
 
-  private interface CellAction {
-    void on(Cell cell, Part part);
+  private interface PartitionAction {
+    void on(Partition partition, Scope scope);
   }
 
-  /** Visits the cells that a prefix touches, ascending. */
-  private void forEachCell(Cell.Place at, byte[] prefix, int prefixLength, CellAction action) {
+  /** Visits the partitions that a prefix covers or lies in, ascending. */
+  private void forEachPartition(
+      Partition.KeyView view, byte[] prefix, int prefixLength, PartitionAction action) {
     int from = keyGroups.from();
     int to = keyGroups.to();
     if (prefixLength == 1) {
@@ -193,31 +198,31 @@ final class HeapTable implements Table {
       namesState |= prefix[i] >= 0;
     }
     for (int keyGroup = from; keyGroup < to; keyGroup++) {
-      KeyGroupCells group = cells(keyGroup);
+      KeyGroupPartitions group = partitions(keyGroup);
       if (namesState) {
-        at.array = prefix;
-        Cell cell = group.find(locateState(at, 0));
-        if (cell != null) {
-          action.on(cell, partOf(at, prefix, prefixLength));
+        view.array = prefix;
+        Partition partition = group.find(locateState(view, 0));
+        if (partition != null) {
+          action.on(partition, scopeOf(view, prefix, prefixLength));
         }
       } else {
-        for (Cell cell : group.inOrder()) {
-          if (startsWith(cell.prefix, prefix, prefixLength)) {
-            action.on(cell, Part.CELL);
+        for (Partition partition : group.inOrder()) {
+          if (startsWith(partition.prefix, prefix, prefixLength)) {
+            action.on(partition, Scope.PARTITION);
           }
         }
       }
     }
   }
 
-  private static Part partOf(Cell.Place at, byte[] prefix, int prefixLength) {
-    if (at.rowFrom == prefixLength) {
-      return Part.CELL;
+  private static Scope scopeOf(Partition.KeyView view, byte[] prefix, int prefixLength) {
+    if (view.rowFrom == prefixLength) {
+      return Scope.PARTITION;
     }
     int rowLength = KeyLayout.rowLength(prefix, 0, prefixLength);
-    at.rowTo = rowLength;
-    at.keyTo = prefixLength;
-    return rowLength > prefixLength ? Part.ROWS : Part.ROW;
+    view.rowTo = rowLength;
+    view.keyTo = prefixLength;
+    return rowLength > prefixLength ? Scope.ROWS : Scope.ROW;
   }
 
   private static boolean startsWith(byte[] bytes, byte[] prefix, int prefixLength) {
@@ -228,30 +233,31 @@ final class HeapTable implements Table {
   @Override
   public void apply(SortedChanges changes) {
     checkOpen();
-    Cell.Place at = new Cell.Place();
+    Partition.KeyView view = new Partition.KeyView();
     for (byte[] prefix : changes.rangeDeletes()) {
-      deleteRange(at, prefix, prefix.length);
+      deleteRange(view, prefix, prefix.length);
     }
     while (changes.next()) {
       byte[] key = changes.keyArray();
-      KeyGroupCells group = group(key, changes.keyOffset());
-      Cell cell = group.findOrAdd(locate(at, key, changes.keyOffset(), changes.keyLength()));
+      KeyGroupPartitions group = group(key, changes.keyOffset());
+      Partition partition =
+          group.findOrAdd(locate(view, key, changes.keyOffset(), changes.keyLength()));
       byte[] value = changes.valueArray();
       switch (changes.operation()) {
-        case PUT -> cell.put(at, value, changes.valueOffset(), changes.valueLength());
-        case MERGE -> cell.merge(at, value, changes.valueOffset(), changes.valueLength());
-        case DELETE -> cell.delete(at);
+        case PUT -> partition.put(view, value, changes.valueOffset(), changes.valueLength());
+        case MERGE -> partition.merge(view, value, changes.valueOffset(), changes.valueLength());
+        case DELETE -> partition.delete(view);
         case DELETE_RANGE ->
-            throw StateBackendException.internal("a range deletion stands among sorted changes");
+            throw StateBackendException.internal("a range deletion is among the sorted changes");
       }
     }
   }
 
-  /** Takes over all entries of a scan that lie in {@code wanted}, at a restore. */
-  void load(TableScan scan, KeyGroupRange wanted) {
+  /** Inserts the entries of a scan that lie in {@code range}, at a restore. */
+  void load(TableScan scan, KeyGroupRange range) {
     while (scan.next()) {
       byte[] key = scan.key();
-      if (wanted.contains(KeyLayout.keyGroup(key, 0))) {
+      if (range.contains(KeyLayout.keyGroup(key, 0))) {
         put(key, scan.keyLength(), scan.value(), scan.valueLength());
       }
     }
@@ -266,10 +272,11 @@ final class HeapTable implements Table {
       }
       if (running != null && !running.done().isDone()) {
         return CompletableFuture.failedFuture(
-            StateBackendException.internal("a snapshot of this table is being taken already"));
+            StateBackendException.internal("a snapshot of this table is already in progress"));
       }
       HeapSnapshot started =
-          new HeapSnapshot(directory, execution, keyGroups.from(), keyGroups.to(), this::cells);
+          new HeapSnapshot(
+              directory, execution, keyGroups.from(), keyGroups.to(), this::partitions);
       snapshot = started;
       return started.done();
     }
@@ -291,14 +298,14 @@ final class HeapTable implements Table {
   @Override
   public TableSnapshot snapshotNow(Path directory) {
     checkOpen();
-    try (CellFileWriter writer = new CellFileWriter(directory)) {
+    try (HeapCellsWriter writer = new HeapCellsWriter(directory)) {
       for (int keyGroup = keyGroups.from(); keyGroup < keyGroups.to(); keyGroup++) {
-        for (Cell cell : cells(keyGroup).inOrder()) {
-          @Nullable Object[] contents = cell.pinAll();
+        for (Partition partition : partitions(keyGroup).inOrder()) {
+          @Nullable Object[] contents = partition.pinAll();
           try {
-            writer.write(cell, contents);
+            writer.write(partition, contents);
           } finally {
-            cell.unpin();
+            partition.unpin();
           }
         }
       }

@@ -10,7 +10,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.function.Function;
 
-/** Heap tables share nothing but threads. Thread-safe. */
+/** Opens heap tables, which share only their threads. Thread-safe. */
 final class HeapTables implements TableProvider.Tables {
 
   private final Execution execution;
@@ -37,7 +37,7 @@ final class HeapTables implements TableProvider.Tables {
 
   @Override
   public TableScan read(TablePart part) {
-    return CellFileReader.open(part.directory(), part.keyGroups());
+    return HeapCellsReader.open(part.directory(), part.keyGroups());
   }
 
   @Override

@@ -4,13 +4,13 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
-/** Hashes a range of bytes, eight at a time; never stored. */
+/** Hashes a range of bytes, eight at a time. Hashes are never stored. Stateless. */
 final class RowHash {
 
   private static final VarHandle LONG =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
-  /** Odd, without pattern: the fraction of the golden ratio. */
+  /** Odd and without a bit pattern: the fraction of the golden ratio. */
   private static final long FACTOR = 0x9e3779b97f4a7c15L;
 
   private RowHash() {}

@@ -3,16 +3,16 @@ package io.alluvium.internal.heap;
 import java.util.Arrays;
 
 /**
- * A row with user keys: a map state's, or all timers of a key group. Entries are ordered by user
- * key, in blocks, so that an insertion into a huge row moves little. Confined to the task thread;
- * an old version may be read by others, see {@link Versions}.
+ * A row with user keys: that of a map state, or all timers of a key group. Entries are ordered by
+ * user key and kept in blocks, so that an insertion into a huge row moves few of them. Confined to
+ * the task thread; other threads may read pinned versions, see {@link Epochs}.
  */
 final class SortedRow {
 
-  /** Neighbours that have no more than this together become one. */
+  /** Neighbouring blocks are merged if they have at most this many entries together. */
   private static final int MERGE_AT = Block.MAX / 2;
 
-  /** The row's part of the key. */
+  /** Key and namespace: the row's part of each key. */
   final byte[] row;
 
   final int epoch;
@@ -26,8 +26,8 @@ final class SortedRow {
     this.count = count;
   }
 
-  static SortedRow of(byte[] row, Versions versions, Object entry) {
-    return new SortedRow(row, versions.epoch(), new Block[] {Block.of(versions.epoch(), entry)}, 1);
+  static SortedRow of(byte[] row, Epochs epochs, Object entry) {
+    return new SortedRow(row, epochs.epoch(), new Block[] {Block.of(epochs.epoch(), entry)}, 1);
   }
 
   SortedRow copy(int newEpoch) {
@@ -46,7 +46,7 @@ final class SortedRow {
     return count == 0;
   }
 
-  /** The entry of a user key, or null. */
+  /** The entry of a user key, or {@code null}. */
   @org.jspecify.annotations.Nullable
   Object get(byte[] key, int from, int to) {
     Block block = blocks[blockOf(key, from, to)];
@@ -54,7 +54,7 @@ final class SortedRow {
     return index < 0 ? null : block.get(index);
   }
 
-  /** The block that a user key is in or belongs to; the row has at least one. */
+  /** The block that holds a user key or would hold it; the row has at least one block. */
   private int blockOf(byte[] key, int from, int to) {
     int low = 1;
     int high = count - 1;
@@ -70,13 +70,7 @@ final class SortedRow {
   }
 
   void put(
-      byte[] key,
-      int from,
-      int to,
-      byte[] value,
-      int valueOffset,
-      int valueLength,
-      Versions versions) {
+      byte[] key, int from, int to, byte[] value, int valueOffset, int valueLength, Epochs epochs) {
     int at = blockOf(key, from, to);
     int index = blocks[at].find(key, from, to);
     if (index >= 0) {
@@ -84,10 +78,10 @@ final class SortedRow {
           at,
           index,
           Entries.withValue(
-              blocks[at].get(index), value, valueOffset, valueLength, versions.ofEntries()),
-          versions);
+              blocks[at].get(index), value, valueOffset, valueLength, epochs.entrySharing()),
+          epochs);
     } else {
-      insert(at, -index - 1, Entries.of(key, from, to, value, valueOffset, valueLength), versions);
+      insert(at, -index - 1, Entries.of(key, from, to, value, valueOffset, valueLength), epochs);
     }
   }
 
@@ -98,7 +92,7 @@ final class SortedRow {
       byte[] operand,
       int operandOffset,
       int operandLength,
-      Versions versions) {
+      Epochs epochs) {
     int at = blockOf(key, from, to);
     int index = blocks[at].find(key, from, to);
     if (index >= 0) {
@@ -106,32 +100,29 @@ final class SortedRow {
           at,
           index,
           Entries.append(
-              blocks[at].get(index), operand, operandOffset, operandLength, versions.ofEntries()),
-          versions);
+              blocks[at].get(index), operand, operandOffset, operandLength, epochs.entrySharing()),
+          epochs);
     } else {
       insert(
-          at,
-          -index - 1,
-          Entries.of(key, from, to, operand, operandOffset, operandLength),
-          versions);
+          at, -index - 1, Entries.of(key, from, to, operand, operandOffset, operandLength), epochs);
     }
   }
 
-  private void replace(int at, int index, Object entry, Versions versions) {
+  private void replace(int at, int index, Object entry, Epochs epochs) {
     if (blocks[at].get(index) != entry) {
-      writable(at, versions).set(index, entry);
+      writable(at, epochs).set(index, entry);
     }
   }
 
-  private void insert(int at, int index, Object entry, Versions versions) {
+  private void insert(int at, int index, Object entry, Epochs epochs) {
     Block block = blocks[at];
     if (!block.isFull()) {
-      writable(at, versions).insert(index, entry);
+      writable(at, epochs).insert(index, entry);
     } else if (at == count - 1 && index == Block.MAX) {
-      // Ascending keys, as timers mostly are, fill their blocks.
-      insertBlock(count, Block.of(versions.epoch(), entry));
+      // Start a new block instead of a split: ascending keys, as of most timers, then fill blocks.
+      insertBlock(count, Block.of(epochs.epoch(), entry));
     } else {
-      block = writable(at, versions);
+      block = writable(at, epochs);
       Block upper = block.split();
       insertBlock(at + 1, upper);
       if (index <= block.count()) {
@@ -151,14 +142,14 @@ final class SortedRow {
     count++;
   }
 
-  /** Removes a user key; whether it was there. */
-  boolean delete(byte[] key, int from, int to, Versions versions) {
+  /** Removes a user key; returns whether it was present. */
+  boolean delete(byte[] key, int from, int to, Epochs epochs) {
     int at = blockOf(key, from, to);
     int index = blocks[at].find(key, from, to);
     if (index < 0) {
       return false;
     }
-    Block block = writable(at, versions);
+    Block block = writable(at, epochs);
     block.remove(index);
     if (block.count() == 0) {
       removeBlock(at);
@@ -169,24 +160,24 @@ final class SortedRow {
     return true;
   }
 
-  @SuppressWarnings("NullAway") // behind the last block there is nothing
+  @SuppressWarnings("NullAway") // slots at or above count are null
   private void removeBlock(int at) {
     count--;
     System.arraycopy(blocks, at + 1, blocks, at, count - at);
     blocks[count] = null;
   }
 
-  private Block writable(int at, Versions versions) {
+  private Block writable(int at, Epochs epochs) {
     Block block = blocks[at];
-    if (versions.isVisible(block.epoch)) {
-      block = block.copy(versions.epoch());
+    if (epochs.mustCopy(block.epoch)) {
+      block = block.copy(epochs.epoch());
       blocks[at] = block;
     }
     return block;
   }
 
   /** Removes every user key that starts with a prefix. */
-  void deletePrefix(byte[] prefix, int from, int to, Versions versions) {
+  void deletePrefix(byte[] prefix, int from, int to, Epochs epochs) {
     while (count > 0) {
       int at = blockOf(prefix, from, to);
       int index = blocks[at].find(prefix, from, to);
@@ -202,7 +193,7 @@ final class SortedRow {
         return;
       }
       byte[] array = Entries.array(entry);
-      boolean unused = delete(array, Entries.keyOffset(array), Entries.keyEnd(array), versions);
+      boolean unused = delete(array, Entries.keyOffset(array), Entries.keyEnd(array), epochs);
     }
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The table on the heap: open-addressing rows per key group and state, its snapshots and their
+ * The table on the heap: one hash table of rows per key group and state, its snapshots and their
  * files.
  */
 @NullMarked

@@ -21,7 +21,7 @@ class BlobStoresTest {
   @TempDir Path directory;
 
   @Test
-  void open_waysToWriteADirectory_giveTheSameStore() {
+  void open_everySpellingOfADirectory_givesTheSameStore() {
     Path dir = directory.resolve("a store");
     try (BlobStore store = BlobStores.open(dir.toString(), EMPTY)) {
       store.put("data/a", List.of(ByteBuffer.wrap("ab".getBytes(UTF_8))));
@@ -56,7 +56,7 @@ class BlobStoresTest {
   }
 
   @Test
-  void open_nothing_isInvalid() {
+  void open_emptyText_isInvalid() {
     assertInvalid("", "no blob store");
     assertInvalid("file:", "file:");
   }

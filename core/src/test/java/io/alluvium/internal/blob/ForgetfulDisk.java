@@ -18,19 +18,21 @@ import java.util.Random;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A disk in memory that loses its power at a chosen operation, and keeps of what was not forced by
- * then any part. {@link ForgetfulFiles} shows it as a file system. Confined to one thread.
+ * A disk in memory that loses its power at a chosen operation. Of the changes that were not forced,
+ * an arbitrary part survives. {@link ForgetfulFiles} is its file system. Confined to one thread.
  */
 final class ForgetfulDisk {
 
   /*
-   * As hard on a program as POSIX allows. A file keeps the content it was forced with, or, when it was written since, any
-   * prefix of its newest content. Each name of a directory is a thing of its own: it keeps one of the meanings that it had
-   * since the directory was forced last. So of a rename either half may survive without the other, and of two renames the
-   * second without the first. A file or directory without a surviving name is gone with all that is in it.
+   * The weakest disk that POSIX allows. A file keeps its forced content or, if it was written later, any prefix of its
+   * newest content. Each name of a directory is independent: it keeps one of the files that it had since the directory
+   * was last forced. Either half of a rename may therefore survive alone, and of two renames only the second one. A file
+   * or directory without a surviving name is lost with its content.
    */
 
-  /** The power is gone; nothing else happens on this disk. An error, so that nothing handles it. */
+  /**
+   * The power is lost: later calls fail as well. An error, so that the store does not handle it.
+   */
   static final class PowerLoss extends Error {
     private static final long serialVersionUID = 1L;
   }
@@ -50,7 +52,7 @@ final class ForgetfulDisk {
   static final class DirectoryNode extends Node {
     private final Map<String, Node> entries = new LinkedHashMap<>();
 
-    /** What each name changed since the last force stood for, the forced meaning first. */
+    /** For each name changed since the last force: its nodes since then, the forced one first. */
     private final Map<String, List<@Nullable Node>> meanings = new LinkedHashMap<>();
 
     List<String> names() {
@@ -83,7 +85,7 @@ final class ForgetfulDisk {
     this.root = root;
   }
 
-  /** The power is lost in the place of the change or force that has this number, from 0. */
+  /** Loses the power instead of the change or force with this number, counted from 0. */
   void losePowerAt(long operation) {
     lossAt = operation;
   }
@@ -93,12 +95,12 @@ final class ForgetfulDisk {
     return operations;
   }
 
-  /** What is found when the power is back, one of the many possibilities. */
+  /** A possible content of the disk after the power is back. */
   ForgetfulDisk afterPowerLoss(Random random) {
     return new ForgetfulDisk(survivor(root, random, new HashMap<>()));
   }
 
-  /** What the next process finds when only the one before it died: everything, nothing forced. */
+  /** The content for the next process after a kill: all changes, none of them forced. */
   ForgetfulDisk afterKill() {
     return new ForgetfulDisk(root);
   }

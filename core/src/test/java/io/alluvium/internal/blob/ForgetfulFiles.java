@@ -37,8 +37,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Shows a {@link ForgetfulDisk} as a file system, as far as a blob store uses one; the rest throws.
- * Confined to one thread.
+ * The file system of a {@link ForgetfulDisk}. Supports the operations that a blob store uses;
+ * others throw. Confined to one thread.
  */
 final class ForgetfulFiles extends FileSystemProvider {
 
@@ -386,7 +386,7 @@ final class ForgetfulFiles extends FileSystemProvider {
     }
   }
 
-  /** A path of this file system; a path of the machine's own knows how to count with names. */
+  /** A path of this file system; delegates path arithmetic to a path of the default one. */
   private final class Name implements Path {
     private final Path path;
 

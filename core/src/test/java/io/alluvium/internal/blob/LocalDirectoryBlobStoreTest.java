@@ -27,7 +27,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a local directory adds to what every store must do (checked by the testkit). */
+/** Behaviour of a local directory beyond the conformance suite in the testkit. */
 class LocalDirectoryBlobStoreTest {
 
   @TempDir Path parent;
@@ -41,7 +41,7 @@ class LocalDirectoryBlobStoreTest {
   }
 
   @Test
-  void put_rootIsALinkToNothing_isRefusedAtOnce() throws IOException {
+  void put_rootIsADanglingLink_isInvalid() throws IOException {
     Path link = Files.createSymbolicLink(parent.resolve("link"), parent.resolve("away"));
     try (LocalDirectoryBlobStore dangling = new LocalDirectoryBlobStore(link, "file:link")) {
       assertThatThrownBy(() -> dangling.put("top", List.of(ByteBuffer.wrap(new byte[3]))))
@@ -51,7 +51,7 @@ class LocalDirectoryBlobStoreTest {
   }
 
   @Test
-  void list_missingDirectory_isEmptyAndMakesNothing() {
+  void list_missingDirectory_isEmptyAndCreatesNothing() {
     try (LocalDirectoryBlobStore store = open()) {
       assertThat(store.list("")).isEmpty();
       assertThat(store.size("data/a")).isEmpty();
@@ -61,7 +61,7 @@ class LocalDirectoryBlobStoreTest {
   }
 
   @Test
-  void put_leavesOnlyTheBlob() throws IOException {
+  void put_succeeds_leavesOnlyTheBlob() throws IOException {
     try (LocalDirectoryBlobStore store = open()) {
       put(store, "data/x/a");
       assertThat(store.putIfAbsent("slots/1", new byte[3])).isTrue();
@@ -74,7 +74,7 @@ class LocalDirectoryBlobStoreTest {
   }
 
   @Test
-  void putFile_paced_asksBeforeEachPieceAndStopsWhenToldTo() throws IOException {
+  void putFile_paced_awaitsThePaceBeforeEachPiece() throws IOException {
     Path file = Files.write(parent.resolve("big"), new byte[(512 << 10) + 5]);
     List<Long> asked = new ArrayList<>();
     try (LocalDirectoryBlobStore store = open()) {
@@ -96,20 +96,20 @@ class LocalDirectoryBlobStoreTest {
   }
 
   @Test
-  void open_rootIsFile_saysSo() throws IOException {
+  void open_rootIsFile_isInvalidWithRemedy() throws IOException {
     Files.createDirectories(parent.resolve("deep/er"));
     Files.writeString(root(), "a file");
     assertFails(Kind.INVALID, this::open, root().toString(), "is a file", "name a directory");
   }
 
   @Test
-  void open_somethingAboveRootIsFile_saysSo() throws IOException {
+  void open_parentOfRootIsFile_isInvalid() throws IOException {
     Files.writeString(parent.resolve("deep"), "a file");
     assertFails(Kind.INVALID, this::open, parent.resolve("deep").toString(), "is a file");
   }
 
   @Test
-  void anyCall_rootBecameFile_saysSo() throws IOException {
+  void anyCall_rootBecameFile_isInvalid() throws IOException {
     try (LocalDirectoryBlobStore store = open()) {
       Files.createDirectories(parent.resolve("deep/er"));
       Files.writeString(root(), "a file");
@@ -139,7 +139,7 @@ class LocalDirectoryBlobStoreTest {
   }
 
   @Test
-  void put_writerSeesDirectoriesDeletedMeanwhile_makesThemAgain() throws IOException {
+  void put_directoryDeletedMeanwhile_createsItAgain() throws IOException {
     try (LocalDirectoryBlobStore store = open()) {
       put(store, "data/x/a");
       Files.delete(root().resolve("data/x/a"));
@@ -164,7 +164,7 @@ class LocalDirectoryBlobStoreTest {
   }
 
   @Test
-  void putAndDelete_racing_loseNothing() {
+  void putAndDelete_concurrently_loseNoBlob() {
     try (LocalDirectoryBlobStore store = open()) {
       List<CompletableFuture<Void>> writers = new ArrayList<>();
       for (int w = 0; w < 3; w++) {
@@ -187,7 +187,7 @@ class LocalDirectoryBlobStoreTest {
   }
 
   @Test
-  void list_leavesOutTemporaryAndForeignFiles() throws IOException {
+  void list_temporaryAndForeignFiles_areIgnored() throws IOException {
     try (LocalDirectoryBlobStore store = open()) {
       put(store, "data/a");
       leftover(Instant.now());
@@ -197,7 +197,7 @@ class LocalDirectoryBlobStoreTest {
   }
 
   @Test
-  void deleteLeftovers_sparesYoungOnesAndBlobs() throws IOException {
+  void deleteLeftovers_youngFilesAndBlobs_areKept() throws IOException {
     try (LocalDirectoryBlobStore store = open()) {
       put(store, "data/a");
       Path old = leftover(Instant.now().minus(Duration.ofHours(2)));
@@ -211,9 +211,9 @@ class LocalDirectoryBlobStoreTest {
     }
   }
 
-  /** Two stores stand for two containers whose process ids are equal. */
+  /** Two stores represent two containers with equal process ids. */
   @Test
-  void temporaryFiles_ofStoresInProcessesWithOneId_haveNamesOfTheirOwn() throws IOException {
+  void temporaryFiles_processesWithEqualIds_haveDifferentNames() throws IOException {
     TemporaryFiles first = temporaryFiles();
     TemporaryFiles second = temporaryFiles();
     Path name;
@@ -231,11 +231,11 @@ class LocalDirectoryBlobStoreTest {
     return new TemporaryFiles(root().resolve(".tmp"), new LocalDirectories(root()));
   }
 
-  /** The kernel makes what stands there; nobody else can, not even root. */
+  /** Only the kernel creates files there; even root cannot. */
   @ParameterizedTest
   @ValueSource(
       strings = {"/proc/alluvium-test", "/proc/alluvium-test/deeper", "/sys/alluvium-test"})
-  void put_whereNothingCanBeMade_isInvalid_notRetried(String directory) {
+  void put_directoryCannotBeCreated_isInvalid(String directory) {
     assumeThat(Path.of("/proc/self")).exists();
     try (LocalDirectoryBlobStore store =
         new LocalDirectoryBlobStore(Path.of(directory), directory)) {
@@ -259,7 +259,7 @@ class LocalDirectoryBlobStoreTest {
           Stale file handle                 | UNAVAILABLE
           Too many open files               | UNAVAILABLE
           """)
-  void failure_isInvalid_whenOnlyAPersonCanMendIt(String reason, Kind kind) {
+  void failure_permanentReason_isInvalid(String reason, Kind kind) {
     LocalDirectories directories = new LocalDirectories(root());
     IOException failed = new FileSystemException(root() + "/data/a", null, reason);
     assertThat(directories.failure("cannot store blob 'data/a'", failed))
@@ -279,7 +279,7 @@ class LocalDirectoryBlobStoreTest {
   }
 
   @Test
-  void size_nameGoesThroughABlob_isEmpty() {
+  void size_parentIsABlob_isEmpty() {
     try (LocalDirectoryBlobStore store = open()) {
       put(store, "data/a");
       assertThat(store.size("data/a/b")).isEmpty();

@@ -23,8 +23,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * A directory of blobs on a disk that forgets what was not forced: whatever was answered before the
- * power was lost, or the process killed, still holds, wherever that was.
+ * A directory of blobs on a disk that loses changes that were not forced. Every answered call must
+ * still hold after a power loss or a kill at any operation.
  */
 final class PowerLossTest {
 
@@ -38,10 +38,10 @@ final class PowerLossTest {
     return LongStream.range(0, Integer.getInteger("seeds", seeds)).boxed();
   }
 
-  /** Loses the power at each operation of a script in turn, and then once more in later lives. */
+  /** Loses the power at each operation of a script in turn, and again in later lives. */
   @ParameterizedTest
   @MethodSource("seeds")
-  void power_lostAtAnyMoment_whatWasAnsweredHolds(long seed) {
+  void powerLoss_atAnyOperation_keepsAnsweredCalls(long seed) {
     long operations = new Script(seed, Long.MAX_VALUE).run();
     assertThat(operations).isGreaterThan(STEPS);
     for (long lossAt = 0; lossAt < operations; lossAt++) {
@@ -49,7 +49,7 @@ final class PowerLossTest {
     }
   }
 
-  /** Several lives of a store; each but the last ends with a loss of power. */
+  /** Several lives of a store; each but the last ends with a power loss. */
   private static final class Script {
 
     private final long seed;
@@ -57,7 +57,7 @@ final class PowerLossTest {
     private final Random random;
     private int contents;
 
-    /** What each name may stand for; null for nothing. One thing where the answer is known. */
+    /** The possible contents of each name, null for absent. Only one if the outcome is known. */
     private final Map<String, Set<@Nullable String>> possible = new HashMap<>();
 
     Script(long seed, long firstLoss) {
@@ -75,7 +75,7 @@ final class PowerLossTest {
       return one;
     }
 
-    /** Gives the operations of the first life. */
+    /** Returns the number of operations of the first life. */
     long run() {
       ForgetfulDisk disk = new ForgetfulDisk();
       disk.losePowerAt(firstLoss);
@@ -98,7 +98,7 @@ final class PowerLossTest {
         }
         checkAll(store);
       } catch (ForgetfulDisk.PowerLoss e) {
-        // The next life goes on with what is left.
+        // The next life continues with the surviving content.
       }
       return disk.operations();
     }
@@ -123,7 +123,7 @@ final class PowerLossTest {
           if (store.putIfAbsent(name, bytes)) {
             possible.put(name, known(content));
           } else {
-            // Taken, and known to stay so from now on.
+            // The name is taken, and durably so.
             before.remove(content);
             before.remove(null);
           }
@@ -137,7 +137,7 @@ final class PowerLossTest {
       }
     }
 
-    /** What is read decides nothing for good: a name that was not forced may be lost again. */
+    /** A read makes nothing durable: a name that was not forced may be lost later. */
     private void checkAll(LocalDirectoryBlobStore store) {
       Set<String> listed = new HashSet<>();
       for (BlobInfo blob : store.list("")) {

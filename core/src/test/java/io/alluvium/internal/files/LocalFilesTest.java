@@ -18,12 +18,12 @@ final class LocalFilesTest {
   @TempDir Path dir;
 
   @Test
-  void deleteTree_directoryThatIsNotThere_isPassedOver() throws IOException {
+  void deleteTree_missingDirectory_isIgnored() throws IOException {
     LocalFiles.deleteTree(dir.resolve("absent"));
   }
 
   @Test
-  void deleteTree_severalAtTheSameTime_allSucceed() throws Exception {
+  void deleteTree_concurrentCalls_allSucceed() throws Exception {
     ExecutorService threads = Executors.newFixedThreadPool(3);
     try {
       for (int round = 0; round < 30; round++) {

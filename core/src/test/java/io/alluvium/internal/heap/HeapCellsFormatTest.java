@@ -29,7 +29,7 @@ final class HeapCellsFormatTest {
     return HexFormat.of().parseHex(digits);
   }
 
-  /** The example of the format's page: two key groups, a value state and a map state. */
+  /** The example of the format page: two key groups, a value state and a map state. */
   private byte[] example() throws IOException {
     model.put(Model.key(3, 1, "a", new byte[0]), hex("0102"));
     model.put(Model.key(3, 1, "ab", new byte[0]), hex(""));
@@ -41,7 +41,7 @@ final class HeapCellsFormatTest {
   }
 
   @Test
-  void example_hasExactlyTheDocumentedBytes() throws IOException {
+  void write_example_givesTheDocumentedBytes() throws IOException {
     Path page =
         Path.of(System.getProperty("alluvium.root", "..")).resolve("docs/formats/heap-cells.md");
     StringBuilder documented = new StringBuilder();
@@ -58,11 +58,11 @@ final class HeapCellsFormatTest {
   }
 
   private List<String> read(KeyGroupRange keyGroups) {
-    return Model.lines(CellFileReader.open(directory, keyGroups));
+    return Model.lines(HeapCellsReader.open(directory, keyGroups));
   }
 
   @Test
-  void read_someKeyGroups_givesJustThose() throws IOException {
+  void read_someKeyGroups_givesOnlyTheirEntries() throws IOException {
     byte[] unused = example();
     assertThat(read(new KeyGroupRange(0, 3))).isEmpty();
     assertThat(read(new KeyGroupRange(3, 4))).hasSize(4);
@@ -72,7 +72,7 @@ final class HeapCellsFormatTest {
   }
 
   @Test
-  void read_sectionsOfManyEntriesAndHugeOnes_givesAll() {
+  void read_manyEntriesAndHugeOnes_givesAll() {
     for (int i = 0; i < 20_000; i++) {
       model.put(Model.key(i % 16, 1 + i % 200, "key-" + i, new byte[0]), new byte[i % 50]);
     }
@@ -96,7 +96,7 @@ final class HeapCellsFormatTest {
   }
 
   @Test
-  void anyFlippedByte_isCorrupt() throws IOException {
+  void read_flippedByte_isCorrupt() throws IOException {
     byte[] sound = example();
     for (int at = 0; at < sound.length; at++) {
       for (int mask : new int[] {0x01, 0x80, 0xff}) {
@@ -108,23 +108,23 @@ final class HeapCellsFormatTest {
   }
 
   @Test
-  void anyTruncation_orTrailingByte_isCorrupt() throws IOException {
+  void read_truncatedOrExtendedFile_isCorrupt() throws IOException {
     byte[] sound = example();
     for (int length = 0; length < sound.length; length++) {
-      assertDamaged(Arrays.copyOf(sound, length), "cut to " + length);
+      assertDamaged(Arrays.copyOf(sound, length), "truncated to " + length);
     }
     assertDamaged(Arrays.copyOf(sound, sound.length + 1), "one byte more");
   }
 
   @Test
-  void missingFile_isCorrupt() {
+  void open_missingFile_isCorrupt() {
     assertThatThrownBy(() -> read(ALL))
         .isInstanceOf(StateBackendException.class)
         .hasMessageContaining("missing");
   }
 
   @Test
-  void newerVersion_isIncompatible() throws IOException {
+  void open_newerVersion_isIncompatible() throws IOException {
     byte[] bytes = example();
     bytes[HeapCellsFormat.HEADER_VERSION_AT + 1] = 2;
     CRC32C crc = new CRC32C();

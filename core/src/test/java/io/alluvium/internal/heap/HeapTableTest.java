@@ -62,16 +62,16 @@ final class HeapTableTest {
     return bytes;
   }
 
-  /** A scan that is still open, and what it must give. */
+  /** An open scan and its expected entries. */
   private record Held(TableScan scan, List<String> expected) {}
 
   /**
-   * Many rows and huge rows, so that hash tables grow and shrink and blocks split and join; scans
-   * are held open over any changes.
+   * Many rows and huge rows, so that hash tables grow and shrink and blocks split and merge. Scans
+   * stay open during changes.
    */
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3})
-  void anyChanges_whileScansAreOpen_equalTheModel(long seed) {
+  void scan_changesWhileOpen_equalsTheModel(long seed) {
     Random random = new Random(seed);
     ArrayDeque<Held> held = new ArrayDeque<>();
     for (int i = 0; i < 12_000; i++) {
@@ -97,7 +97,7 @@ final class HeapTableTest {
 
   private void change(Random random, int step) {
     int keyGroup = random.nextInt(2);
-    // Waves: most rows go away again now and then.
+    // Every other 3 000 steps mostly delete rows.
     boolean shrinking = step / 3_000 % 2 == 1;
     int dice = random.nextInt(100);
     byte[] value = Model.key(keyGroup, 1, "k" + random.nextInt(2_000), new byte[0]);
@@ -141,7 +141,7 @@ final class HeapTableTest {
   }
 
   @Test
-  void timers_insertedAscending_polledFromTheFront_keepTheirOrder() {
+  void delete_firstOfAscendingTimers_keepsTheOrder() {
     for (int i = 0; i < 20_000; i++) {
       model.put(Model.key(0, 7, "", number(i)), new byte[0]);
       if (i % 3 == 0) {
@@ -163,7 +163,7 @@ final class HeapTableTest {
   }
 
   @Test
-  void list_ofManyAppends_costsNoMoreThanItsBytes() {
+  void merge_manyAppends_allocatesInProportionToTheList() {
     byte[] key = Model.key(1, 1, "k", new byte[0]);
     byte[] operand = new byte[100];
     ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
@@ -171,12 +171,12 @@ final class HeapTableTest {
     for (int i = 0; i < 100_000; i++) {
       table.merge(key, key.length, operand, operand.length);
     }
-    // Ten megabytes; growing by half each time copies three times that in all.
+    // Ten megabytes; growing by half each time allocates three times that in total.
     assertThat(threads.getCurrentThreadAllocatedBytes() - before).isLessThan(60_000_000);
   }
 
   @Test
-  void put_ofTheSameSize_andGet_allocateNothing() {
+  void putAndGet_valueOfTheSameSize_allocateNothing() {
     byte[][] keys = new byte[500][];
     ByteWriter into = new ByteWriter();
     for (int i = 0; i < keys.length; i++) {
@@ -206,8 +206,6 @@ final class HeapTableTest {
     assertThat(Model.lines(table.scan(key, key.length))).isEmpty();
   }
 
-  // Snapshots.
-
   private void fill(int rows) {
     for (int i = 0; i < rows; i++) {
       model.put(Model.key(i % 4, 1 + i % 3, "k" + i, new byte[0]), number(i));
@@ -220,7 +218,7 @@ final class HeapTableTest {
   }
 
   @Test
-  void snapshot_pinsNoMoreThanItsBound_untilSomethingIsWritten() {
+  void snapshot_boundOfPinnedRows_isKeptUntilRowsAreWritten() {
     fill(300_000);
     CompletableFuture<TableSnapshot> snapshot = table.snapshot(directory.resolve("snapshot"));
     assertThat(execution.tasks).as("a snapshot begins with advance()").isEmpty();
@@ -229,7 +227,7 @@ final class HeapTableTest {
     }
     assertThat(execution.tasks).hasSize(1);
     execution.runAll();
-    // 12 cells of 25 000 rows each: not all fit at once.
+    // 12 partitions of 25 000 rows each exceed the bound of pinned rows.
     assertThat(snapshot).isNotDone();
     int rounds = 1;
     for (; !snapshot.isDone(); rounds++) {
@@ -241,7 +239,7 @@ final class HeapTableTest {
   }
 
   @Test
-  void snapshot_whatWasPinned_doesNotChangeAnyMore() {
+  void snapshot_writesAfterPinning_areNotInTheFile() {
     fill(1_000);
     byte[] list = Model.key(3, 99, "list", new byte[0]);
     byte[] map = Model.key(3, 100, "map", new byte[0]);
@@ -261,7 +259,7 @@ final class HeapTableTest {
     model.deleteRange(Arrays.copyOf(map, 3));
     execution.runAll();
     assertThat(reopened(snapshot.join())).isEqualTo(before);
-    // Everything was let go of: rows change in place again.
+    // All pins are released: rows are changed in place again.
     CompletableFuture<TableSnapshot> next = table.snapshot(directory.resolve("next"));
     table.advance();
     execution.runAll();
@@ -269,7 +267,7 @@ final class HeapTableTest {
   }
 
   @Test
-  void snapshot_thatCannotBeWritten_failsAlone() throws IOException {
+  void snapshot_directoryNotWritable_failsAndTheNextSucceeds() throws IOException {
     fill(1_000);
     Path occupied = Files.createFile(directory.resolve("occupied"));
     CompletableFuture<TableSnapshot> snapshot = table.snapshot(occupied.resolve("snapshot"));
@@ -293,9 +291,9 @@ final class HeapTableTest {
         .isInstanceOf(StateBackendException.class);
   }
 
-  /** A snapshot that never ended would be the last one, and the changelog would grow for ever. */
+  /** A snapshot that never completes would block all later ones, and the changelog would grow. */
   @Test
-  void snapshot_endsInAnError_failsAlone() {
+  void snapshot_errorWhileWriting_failsAndTheNextSucceeds() {
     fill(1_000);
     Path broken =
         (Path)
@@ -316,7 +314,7 @@ final class HeapTableTest {
   }
 
   @Test
-  void snapshot_noThreadCanBeStarted_failsAlone() {
+  void snapshot_noThreadCanBeStarted_failsAndTheNextSucceeds() {
     fill(1_000);
     execution.failure = new OutOfMemoryError("unable to create native thread");
     CompletableFuture<TableSnapshot> snapshot = table.snapshot(directory.resolve("snapshot"));
@@ -331,8 +329,8 @@ final class HeapTableTest {
   }
 
   @Test
-  void close_whileASnapshotPauses_closesItsFile() throws IOException {
-    assumeThat(OPEN_FILES).as("where open files are told").isDirectory();
+  void close_pausedSnapshot_closesItsFile() throws IOException {
+    assumeThat(OPEN_FILES).as("the directory that lists open files").isDirectory();
     fill(300_000);
     CompletableFuture<TableSnapshot> snapshot = table.snapshot(directory.resolve("snapshot"));
     table.advance();
@@ -351,7 +349,7 @@ final class HeapTableTest {
         try {
           open.add(Files.readSymbolicLink(link).toString());
         } catch (NoSuchFileException e) {
-          // That of the directory which is being read.
+          // The descriptor of the directory that is being read.
         }
       }
     }
@@ -367,7 +365,7 @@ final class HeapTableTest {
   }
 
   @Test
-  void close_betweenPinningAndWriting_failsTheSnapshotAndWritesNothing() {
+  void close_partitionsPinnedButNotWritten_failsTheSnapshot() {
     fill(1_000);
     CompletableFuture<TableSnapshot> snapshot = table.snapshot(directory.resolve("a"));
     table.advance();

@@ -10,7 +10,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.TreeMap;
 
-/** The same changes to a table and to a sorted map. */
+/** Applies the same changes to a table and to a sorted map. Confined to one thread. */
 final class Model {
 
   final Table table;
@@ -61,7 +61,7 @@ final class Model {
         && Arrays.equals(key, 0, prefix.length, prefix, 0, prefix.length);
   }
 
-  /** What a scan must give, a line an entry. */
+  /** The expected entries of a scan, one line each. */
   List<String> lines(byte[] prefix) {
     List<String> lines = new ArrayList<>();
     entries

@@ -7,12 +7,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
-/** Background work that runs when a test says so, on the test's thread. */
+/** Queues background work until the test runs it on its own thread. */
 final class QueuedExecution implements Execution {
 
   final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
 
-  /** What comes of handing over background work, if anything goes wrong with that. */
+  /** Thrown when background work is submitted, if set. */
   @Nullable Error failure;
 
   void runAll() {

@@ -23,16 +23,16 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** Typed states over a heap table allocate the user's objects and nothing else. */
+/** Typed states over a heap table allocate only the user's objects. */
 final class StateAllocationTest {
 
   private static final int KEYS = 200;
   private static final int ROUNDS = 100;
 
-  /** What one boxed number takes. */
+  /** Size of one boxed number. */
   private static final int LONG_BYTES = 24;
 
-  /** Counts. */
+  /** A changelog that only counts the changes. */
   private static final class Counting implements Changelog {
     private long next;
 
@@ -92,7 +92,7 @@ final class StateAllocationTest {
     for (int i = 0; i < KEYS; i++) {
       names[i] = "key-" + i;
     }
-    // Twice: the first time there is nothing, the second time something is replaced.
+    // Twice: the first round inserts, the second one replaces.
     for (int round = 0; round < 2; round++) {
       for (String name : names) {
         keys.setCurrentKey(name);
@@ -112,7 +112,7 @@ final class StateAllocationTest {
   }
 
   @Test
-  void value_readModifyWrite() {
+  void value_readModifyWrite_allocatesOnlyValues() {
     ValueState<Long> state = registry.state(StateDescriptor.value("v", Serializers.int64()));
     assertAllocatesPerOperation(
         2 * LONG_BYTES,
@@ -123,7 +123,7 @@ final class StateAllocationTest {
   }
 
   @Test
-  void reducing_add_inANamespace() {
+  void reducing_addInANamespace_allocatesOnlyValues() {
     Namespaced<Long, ReducingState<Long>> state =
         registry.state(
             StateDescriptor.reducing("r", Serializers.int64(), Long::sum), Serializers.int64());
@@ -133,7 +133,7 @@ final class StateAllocationTest {
   }
 
   @Test
-  void map_getAndPut() {
+  void map_getAndPut_allocateOnlyValues() {
     MapState<String, Long> state =
         registry.state(StateDescriptor.map("m", Serializers.string(), Serializers.int64()));
     Long value = 5_000L;

@@ -6,34 +6,34 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One state in one key group: its rows by hash. Written by one thread, the task's (at a restore,
- * whoever fills the key group); an older state may be read by others while it is pinned.
+ * One state in one key group: a hash table of its rows. Written only by the task thread, at a
+ * restore by the thread that fills the key group. Other threads may read the content of a pin.
  */
-final class Cell {
+final class Partition {
 
   /*
    * Open addressing with linear probing over the hash of the row (key and namespace). A slot holds an entry (a row of a
-   * single value, which is most rows of most states) or a SortedRow. Hashes stand beside the slots, 0 = free, so that
-   * probing and growing look at no key that does not match. Deletion moves later entries of the same run back, so that
-   * there are no tombstones. Memory for a row of a 16-byte key and a 16-byte value is about 70 bytes.
+   * single value, the most frequent case) or a SortedRow. Hashes are kept in an array of their own, 0 = free, so that
+   * probing and rehashing read no keys that do not match. Deletion moves later entries of the same run back, so that
+   * there are no tombstones. A row of a 16-byte key and a 16-byte value takes about 70 bytes.
    */
   private static final int FIRST_CAPACITY = 8;
 
   final int keyGroup;
   final int stateId;
 
-  /** What each key of the cell starts with: key group and state id. */
+  /** The prefix of every key of this partition: key group and state id. */
   final byte[] prefix;
 
-  final Versions versions = new Versions();
+  final Epochs epochs = new Epochs();
   private @Nullable Object[] slots = new @Nullable Object[FIRST_CAPACITY];
   private int[] hashes = new int[FIRST_CAPACITY];
   private int rows;
 
-  /** Whether a pin reads {@link #slots} itself. */
+  /** Whether a pin refers to the array {@link #slots}. */
   private boolean slotsPinned;
 
-  Cell(int keyGroup, int stateId) {
+  Partition(int keyGroup, int stateId) {
     this.keyGroup = keyGroup;
     this.stateId = stateId;
     ByteWriter bytes = new ByteWriter();
@@ -45,8 +45,8 @@ final class Cell {
     return rows;
   }
 
-  /** A key taken apart; reused for one after the other. */
-  static final class Place {
+  /** A parsed key: a view of its array. Reused for many keys; confined to one thread. */
+  static final class KeyView {
     byte[] array = new byte[0];
     int rowFrom;
     int rowTo;
@@ -57,15 +57,15 @@ final class Cell {
     }
   }
 
-  boolean get(Place at, ByteWriter into) {
-    int index = find(hash(at), at);
+  boolean get(KeyView view, ByteWriter into) {
+    int index = find(hash(view), view);
     if (index < 0) {
       return false;
     }
     Object entry = slot(index);
     if (entry instanceof SortedRow row) {
-      entry = row.get(at.array, at.rowTo, at.keyTo);
-    } else if (at.hasUserKey()) {
+      entry = row.get(view.array, view.rowTo, view.keyTo);
+    } else if (view.hasUserKey()) {
       return false;
     }
     if (entry == null) {
@@ -75,97 +75,99 @@ final class Cell {
     return true;
   }
 
-  void put(Place at, byte[] value, int valueOffset, int valueLength) {
-    int hash = hash(at);
-    int index = find(hash, at);
+  void put(KeyView view, byte[] value, int valueOffset, int valueLength) {
+    int hash = hash(view);
+    int index = find(hash, view);
     if (index < 0) {
-      insert(hash, first(at, value, valueOffset, valueLength));
+      insert(hash, first(view, value, valueOffset, valueLength));
       return;
     }
     Object content = slot(index);
-    if (content instanceof SortedRow || at.hasUserKey()) {
-      sortedRow(index, at)
-          .put(at.array, at.rowTo, at.keyTo, value, valueOffset, valueLength, versions);
-    } else {
-      set(index, Entries.withValue(content, value, valueOffset, valueLength, versions.ofEntries()));
-    }
-  }
-
-  void merge(Place at, byte[] operand, int operandOffset, int operandLength) {
-    int hash = hash(at);
-    int index = find(hash, at);
-    if (index < 0) {
-      insert(hash, first(at, operand, operandOffset, operandLength));
-      return;
-    }
-    Object content = slot(index);
-    if (content instanceof SortedRow || at.hasUserKey()) {
-      sortedRow(index, at)
-          .merge(at.array, at.rowTo, at.keyTo, operand, operandOffset, operandLength, versions);
+    if (content instanceof SortedRow || view.hasUserKey()) {
+      sortedRow(index, view)
+          .put(view.array, view.rowTo, view.keyTo, value, valueOffset, valueLength, epochs);
     } else {
       set(
           index,
-          Entries.append(content, operand, operandOffset, operandLength, versions.ofEntries()));
+          Entries.withValue(content, value, valueOffset, valueLength, epochs.entrySharing()));
     }
   }
 
-  /** What a row holds after its first write. */
-  private Object first(Place at, byte[] value, int valueOffset, int valueLength) {
-    if (!at.hasUserKey()) {
-      return Entries.of(at.array, at.rowFrom, at.rowTo, value, valueOffset, valueLength);
+  void merge(KeyView view, byte[] operand, int operandOffset, int operandLength) {
+    int hash = hash(view);
+    int index = find(hash, view);
+    if (index < 0) {
+      insert(hash, first(view, operand, operandOffset, operandLength));
+      return;
+    }
+    Object content = slot(index);
+    if (content instanceof SortedRow || view.hasUserKey()) {
+      sortedRow(index, view)
+          .merge(view.array, view.rowTo, view.keyTo, operand, operandOffset, operandLength, epochs);
+    } else {
+      set(
+          index,
+          Entries.append(content, operand, operandOffset, operandLength, epochs.entrySharing()));
+    }
+  }
+
+  /** The content of a row after its first write. */
+  private Object first(KeyView view, byte[] value, int valueOffset, int valueLength) {
+    if (!view.hasUserKey()) {
+      return Entries.of(view.array, view.rowFrom, view.rowTo, value, valueOffset, valueLength);
     }
     return SortedRow.of(
-        Arrays.copyOfRange(at.array, at.rowFrom, at.rowTo),
-        versions,
-        Entries.of(at.array, at.rowTo, at.keyTo, value, valueOffset, valueLength));
+        Arrays.copyOfRange(view.array, view.rowFrom, view.rowTo),
+        epochs,
+        Entries.of(view.array, view.rowTo, view.keyTo, value, valueOffset, valueLength));
   }
 
-  void delete(Place at) {
-    int index = find(hash(at), at);
+  void delete(KeyView view) {
+    int index = find(hash(view), view);
     if (index < 0) {
       return;
     }
     if (!(slot(index) instanceof SortedRow)) {
-      if (!at.hasUserKey()) {
+      if (!view.hasUserKey()) {
         remove(index);
       }
       return;
     }
-    SortedRow row = sortedRow(index, at);
-    boolean unused = row.delete(at.array, at.rowTo, at.keyTo, versions);
+    SortedRow row = sortedRow(index, view);
+    boolean unused = row.delete(view.array, view.rowTo, view.keyTo, epochs);
     if (row.isEmpty()) {
       remove(index);
     }
   }
 
-  /** Removes of one row the keys that start with what {@code at} says. */
-  void deleteRow(Place at) {
-    int index = find(hash(at), at);
+  /** Removes a row, or those of its entries whose user key starts with that of {@code view}. */
+  void deleteRow(KeyView view) {
+    int index = find(hash(view), view);
     if (index < 0) {
       return;
     }
-    if (!at.hasUserKey()) {
+    if (!view.hasUserKey()) {
       remove(index);
     } else if (slot(index) instanceof SortedRow) {
-      SortedRow row = sortedRow(index, at);
-      row.deletePrefix(at.array, at.rowTo, at.keyTo, versions);
+      SortedRow row = sortedRow(index, view);
+      row.deletePrefix(view.array, view.rowTo, view.keyTo, epochs);
       if (row.isEmpty()) {
         remove(index);
       }
     }
   }
 
-  /** Removes the rows that start with a part of a row. */
+  /** Removes the rows that start with a prefix. */
   void deleteRows(byte[] array, int from, int to) {
-    Place at = new Place();
+    KeyView view = new KeyView();
     for (@Nullable Object content : slots.clone()) {
       if (content != null && rowStartsWith(content, array, from, to)) {
         byte[] row = rowArray(content);
-        at.array = row;
-        at.rowFrom = rowOffset(content);
-        at.rowTo = rowEnd(content);
-        at.keyTo = at.rowTo;
-        deleteRow(at);
+        view.array = row;
+        view.rowFrom = rowOffset(content);
+        view.rowTo = rowEnd(content);
+        view.keyTo = view.rowTo;
+        deleteRow(view);
       }
     }
   }
@@ -176,8 +178,6 @@ final class Cell {
     rows = 0;
     slotsPinned = false;
   }
-
-  // What a slot's content is called by.
 
   static byte[] rowArray(Object content) {
     return content instanceof SortedRow row ? row.row : Entries.array(content);
@@ -200,27 +200,25 @@ final class Cell {
         && Arrays.equals(rowArray(content), at, at + length, array, from, to);
   }
 
-  // Reading over a longer time.
-
-  /** All contents as they are now, {@code null} in between; {@link #unpin} must follow. */
+  /**
+   * Pins the contents of all slots, {@code null} for free ones. Must be followed by {@link #unpin}.
+   */
   @Nullable Object[] pinAll() {
-    versions.pin();
+    epochs.pin();
     slotsPinned = true;
     return slots;
   }
 
-  /** The content of one row as it is now, or {@code null}; {@link #unpin} must follow. */
-  @Nullable Object pinRow(Place at) {
-    versions.pin();
-    int index = find(hash(at), at);
+  /** Pins the content of one row, or {@code null}. Must be followed by {@link #unpin}. */
+  @Nullable Object pinRow(KeyView view) {
+    epochs.pin();
+    int index = find(hash(view), view);
     return index < 0 ? null : slots[index];
   }
 
   void unpin() {
-    versions.release();
+    epochs.release();
   }
-
-  // The hash table.
 
   private Object slot(int index) {
     Object content = slots[index];
@@ -238,7 +236,7 @@ final class Cell {
 
   private @Nullable Object[] writableSlots() {
     if (slotsPinned) {
-      if (versions.isPinned()) {
+      if (epochs.isPinned()) {
         slots = slots.clone();
       }
       slotsPinned = false;
@@ -246,32 +244,32 @@ final class Cell {
     return slots;
   }
 
-  /** The row as one that may be changed, turned into a sorted one if it is not. */
-  private SortedRow sortedRow(int index, Place at) {
+  /** Returns a row that may be changed in place; converts a single value into a sorted row. */
+  private SortedRow sortedRow(int index, KeyView view) {
     Object content = slot(index);
     if (!(content instanceof SortedRow row)) {
       SortedRow made =
           SortedRow.of(
-              Arrays.copyOfRange(at.array, at.rowFrom, at.rowTo),
-              versions,
-              Entries.rekeyed(content, at.array, at.rowTo, at.rowTo));
+              Arrays.copyOfRange(view.array, view.rowFrom, view.rowTo),
+              epochs,
+              Entries.rekeyed(content, view.array, view.rowTo, view.rowTo));
       set(index, made);
       return made;
     }
-    if (versions.isVisible(row.epoch)) {
-      SortedRow copy = row.copy(versions.epoch());
+    if (epochs.mustCopy(row.epoch)) {
+      SortedRow copy = row.copy(epochs.epoch());
       set(index, copy);
       return copy;
     }
     return row;
   }
 
-  /** The index of a row, or a negative number. */
-  private int find(int hash, Place at) {
+  /** The slot of a row, or a negative number if it is absent. */
+  private int find(int hash, KeyView view) {
     int mask = hashes.length - 1;
     int index = hash & mask;
     for (int other = hashes[index]; other != 0; other = hashes[index]) {
-      if (other == hash && isRow(slot(index), at)) {
+      if (other == hash && isRow(slot(index), view)) {
         return index;
       }
       index = (index + 1) & mask;
@@ -279,11 +277,11 @@ final class Cell {
     return -1;
   }
 
-  private static boolean isRow(Object content, Place at) {
+  private static boolean isRow(Object content, KeyView view) {
     if (content instanceof SortedRow row) {
-      return Arrays.equals(row.row, 0, row.row.length, at.array, at.rowFrom, at.rowTo);
+      return Arrays.equals(row.row, 0, row.row.length, view.array, view.rowFrom, view.rowTo);
     }
-    return Entries.hasKey(content, at.array, at.rowFrom, at.rowTo);
+    return Entries.hasKey(content, view.array, view.rowFrom, view.rowTo);
   }
 
   private void insert(int hash, Object content) {
@@ -324,7 +322,7 @@ final class Cell {
     int free = index;
     for (int next = (free + 1) & mask; hashes[next] != 0; next = (next + 1) & mask) {
       int home = hashes[next] & mask;
-      // May move back unless its home lies behind the free slot, cyclically.
+      // May move back unless its home slot lies after the free slot, cyclically.
       if (((next - home) & mask) >= ((next - free) & mask)) {
         hashes[free] = hashes[next];
         into[free] = into[next];
@@ -339,7 +337,7 @@ final class Cell {
     }
   }
 
-  private static int hash(Place at) {
-    return RowHash.of(at.array, at.rowFrom, at.rowTo);
+  private static int hash(KeyView view) {
+    return RowHash.of(view.array, view.rowFrom, view.rowTo);
   }
 }

@@ -16,10 +16,10 @@ import java.nio.file.StandardOpenOption;
 import java.util.zip.CRC32C;
 
 /**
- * Reads the entries of some key groups from the file of a snapshot; every byte that is used is
- * verified first. Confined to one thread.
+ * Reads the entries of some key groups from the file of a snapshot. Every byte is verified before
+ * it is used. Confined to one thread.
  */
-final class CellFileReader implements TableScan {
+final class HeapCellsReader implements TableScan {
 
   private final Path file;
   private final KeyGroupRange keyGroups;
@@ -30,20 +30,20 @@ final class CellFileReader implements TableScan {
   private final ByteReader section = new ByteReader();
   private byte[] bytes = new byte[HeapCellsFormat.SECTION_HEADER_BYTES];
 
-  /** Where the sections end and the footer starts. */
+  /** End of the sections and start of the footer. */
   private long end;
 
   private long offset;
   private int entriesLeft;
   private int prefixLength;
 
-  private CellFileReader(Path file, KeyGroupRange keyGroups, FileChannel channel) {
+  private HeapCellsReader(Path file, KeyGroupRange keyGroups, FileChannel channel) {
     this.file = file;
     this.keyGroups = keyGroups;
     this.channel = channel;
   }
 
-  static CellFileReader open(Path directory, KeyGroupRange keyGroups) {
+  static HeapCellsReader open(Path directory, KeyGroupRange keyGroups) {
     Path file = directory.resolve(HeapCellsFormat.FILE);
     FileChannel channel;
     try {
@@ -54,7 +54,7 @@ final class CellFileReader implements TableScan {
     } catch (IOException e) {
       throw unreadable(file, e);
     }
-    CellFileReader reader = new CellFileReader(file, keyGroups, channel);
+    HeapCellsReader reader = new HeapCellsReader(file, keyGroups, channel);
     boolean done = false;
     try {
       reader.readEnds();
@@ -76,7 +76,7 @@ final class CellFileReader implements TableScan {
     return StateBackendException.corrupt(file.toString(), at, expected, found);
   }
 
-  /** Checks header, tail and footer, and finds the first section that is wanted. */
+  /** Verifies header, tail and footer, and finds the first section of the key groups. */
   private void readEnds() {
     long size = size();
     long least = HeapCellsFormat.HEADER_BYTES + HeapCellsFormat.TAIL_BYTES;
@@ -118,7 +118,7 @@ final class CellFileReader implements TableScan {
   }
 
   private long firstSection(ByteReader footer) {
-    footer.readVarLong(); // entries in all
+    footer.readVarLong(); // number of entries
     int keyGroup = 0;
     long at = 0;
     for (int left = footer.readVarInt(); left > 0; left--) {
@@ -138,7 +138,7 @@ final class CellFileReader implements TableScan {
     }
   }
 
-  /** Checks a range of {@link #bytes}; {@code at} is where the checksum stands in the file. */
+  /** Verifies a range of {@link #bytes}; {@code at} is the position of the checksum in the file. */
   private void checkCrc(long at, int stored, int from, int length) {
     crc.reset();
     crc.update(bytes, from, length);
@@ -239,7 +239,7 @@ final class CellFileReader implements TableScan {
     }
   }
 
-  /** Reads into {@link #bytes}, which the caller's bounds check keeps within the file's size. */
+  /** Reads into {@link #bytes}. The caller checks the length against the size of the file. */
   private ByteReader read(long at, int length) {
     if (bytes.length < length) {
       bytes = new byte[Math.max(length, 2 * HeapCellsFormat.SECTION_BYTES)];

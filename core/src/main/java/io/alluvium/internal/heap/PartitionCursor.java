@@ -6,20 +6,20 @@ import java.util.Comparator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Walks what a pin of a cell holds, ascending by key. Confined to one thread, which need not be the
- * task's.
+ * Iterates over the pinned content of a partition, ascending by key. Confined to one thread, which
+ * need not be the task thread.
  */
-final class CellCursor {
+final class PartitionCursor {
 
   private static final Comparator<Object> BY_ROW =
       (a, b) ->
           Arrays.compareUnsigned(
-              Cell.rowArray(a),
-              Cell.rowOffset(a),
-              Cell.rowEnd(a),
-              Cell.rowArray(b),
-              Cell.rowOffset(b),
-              Cell.rowEnd(b));
+              Partition.rowArray(a),
+              Partition.rowOffset(a),
+              Partition.rowEnd(a),
+              Partition.rowArray(b),
+              Partition.rowOffset(b),
+              Partition.rowEnd(b));
 
   private final byte[] userKeyPrefix;
   private final Object[] rows;
@@ -32,7 +32,7 @@ final class CellCursor {
   private int entryIndex;
   private Object entry = new byte[1];
 
-  private CellCursor(byte[] prefix, Object[] rows, byte[] userKeyPrefix) {
+  private PartitionCursor(byte[] prefix, Object[] rows, byte[] userKeyPrefix) {
     this.rows = rows;
     this.userKeyPrefix = userKeyPrefix;
     key.writeBytes(prefix);
@@ -40,27 +40,27 @@ final class CellCursor {
   }
 
   /**
-   * Over many rows.
+   * A cursor over many rows.
    *
-   * @param contents of the cell; {@code null} in between
-   * @param rowPrefix what the rows that are wanted start with
+   * @param contents of the partition's slots; {@code null} for free ones
+   * @param rowPrefix prefix of the rows to visit
    */
-  static CellCursor over(byte[] prefix, @Nullable Object[] contents, byte[] rowPrefix) {
+  static PartitionCursor over(byte[] prefix, @Nullable Object[] contents, byte[] rowPrefix) {
     Object[] rows = new Object[contents.length];
     int count = 0;
     for (Object content : contents) {
-      if (content != null && Cell.rowStartsWith(content, rowPrefix, 0, rowPrefix.length)) {
+      if (content != null && Partition.rowStartsWith(content, rowPrefix, 0, rowPrefix.length)) {
         rows[count++] = content;
       }
     }
     Object[] sorted = Arrays.copyOf(rows, count);
     Arrays.sort(sorted, BY_ROW);
-    return new CellCursor(prefix, sorted, new byte[0]);
+    return new PartitionCursor(prefix, sorted, new byte[0]);
   }
 
-  /** Over one row, from the keys that start with {@code userKeyPrefix}. */
-  static CellCursor overRow(byte[] prefix, Object content, byte[] userKeyPrefix) {
-    return new CellCursor(prefix, new Object[] {content}, userKeyPrefix);
+  /** A cursor over the keys of one row that start with {@code userKeyPrefix}. */
+  static PartitionCursor overRow(byte[] prefix, Object content, byte[] userKeyPrefix) {
+    return new PartitionCursor(prefix, new Object[] {content}, userKeyPrefix);
   }
 
   boolean next() {
@@ -76,8 +76,8 @@ final class CellCursor {
       }
       Object content = rows[nextRow++];
       key.setLength(rowsAt);
-      int from = Cell.rowOffset(content);
-      key.writeBytes(Cell.rowArray(content), from, Cell.rowEnd(content) - from);
+      int from = Partition.rowOffset(content);
+      key.writeBytes(Partition.rowArray(content), from, Partition.rowEnd(content) - from);
       if (content instanceof SortedRow sorted) {
         row = sorted;
         rowLength = key.length();

@@ -14,8 +14,8 @@ import java.util.List;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
-/** Writes cells, ascending, to one file. Confined to one thread at a time. */
-final class CellFileWriter implements AutoCloseable {
+/** Writes partitions to one file, in ascending order. Confined to one thread at a time. */
+final class HeapCellsWriter implements AutoCloseable {
 
   private final Path directory;
   private final Path file;
@@ -25,7 +25,9 @@ final class CellFileWriter implements AutoCloseable {
   private ByteWriter payload = new ByteWriter(2 * HeapCellsFormat.SECTION_BYTES);
   private final ByteWriter lastKey = new ByteWriter();
 
-  /** Per key group, ascending: how much greater it is than the one before, where it starts. */
+  /**
+   * Per key group, ascending: difference to the previous key group, offset of its first section.
+   */
   private final ByteWriter index = new ByteWriter();
 
   private int keyGroups;
@@ -35,8 +37,8 @@ final class CellFileWriter implements AutoCloseable {
   private int sectionEntries;
   private long offset;
 
-  /** Makes the directory and the file. */
-  CellFileWriter(Path directory) throws IOException {
+  /** Creates the directory and the file. */
+  HeapCellsWriter(Path directory) throws IOException {
     this.directory = directory;
     this.file = directory.resolve(HeapCellsFormat.FILE);
     Files.createDirectories(directory);
@@ -65,33 +67,33 @@ final class CellFileWriter implements AutoCloseable {
     write(header);
   }
 
-  /** Writes one cell, which stands behind all those before. */
-  void write(Cell cell, @Nullable Object[] contents) throws IOException {
-    CellCursor cursor = CellCursor.over(cell.prefix, contents, new byte[0]);
-    if (cell.keyGroup != lastKeyGroup) {
-      index.writeVarInt(cell.keyGroup - Math.max(0, lastKeyGroup));
+  /** Writes one partition, which must follow the previous one in key order. */
+  void write(Partition partition, @Nullable Object[] contents) throws IOException {
+    PartitionCursor cursor = PartitionCursor.over(partition.prefix, contents, new byte[0]);
+    if (partition.keyGroup != lastKeyGroup) {
+      index.writeVarInt(partition.keyGroup - Math.max(0, lastKeyGroup));
       index.writeVarLong(offset - lastOffset);
-      lastKeyGroup = cell.keyGroup;
+      lastKeyGroup = partition.keyGroup;
       lastOffset = offset;
       keyGroups++;
     }
     while (cursor.next()) {
-      add(cursor, cell.prefix.length);
+      add(cursor, partition.prefix.length);
       if (payload.length() >= HeapCellsFormat.SECTION_BYTES) {
-        endSection(cell);
+        endSection(partition);
       }
     }
-    endSection(cell);
+    endSection(partition);
   }
 
-  private void add(CellCursor cursor, int prefixLength) {
+  private void add(PartitionCursor cursor, int prefixLength) {
     byte[] key = cursor.key().array();
     int keyLength = cursor.key().length();
     int shared = 0;
     if (sectionEntries > 0) {
       int differs =
           Arrays.mismatch(key, prefixLength, keyLength, lastKey.array(), 0, lastKey.length());
-      // Keys differ, and a greater one is never a prefix of the one before.
+      // mismatch() is -1 only for equal keys; a key is never a prefix of the previous, smaller one.
       shared = Math.max(0, differs);
     }
     int restAt = prefixLength + shared;
@@ -105,13 +107,13 @@ final class CellFileWriter implements AutoCloseable {
     sectionEntries++;
   }
 
-  private void endSection(Cell cell) throws IOException {
+  private void endSection(Partition partition) throws IOException {
     if (sectionEntries == 0) {
       return;
     }
     header.clear();
-    header.writeShort(cell.keyGroup);
-    header.writeInt(cell.stateId);
+    header.writeShort(partition.keyGroup);
+    header.writeInt(partition.stateId);
     header.writeInt(sectionEntries);
     header.writeInt(payload.length());
     crc.reset();
@@ -124,7 +126,7 @@ final class CellFileWriter implements AutoCloseable {
     sectionEntries = 0;
     payload.clear();
     if (payload.array().length > 16 * HeapCellsFormat.SECTION_BYTES) {
-      // One huge value must not stay for the rest of the file.
+      // Do not keep the memory of one huge value for the rest of the file.
       payload = new ByteWriter(2 * HeapCellsFormat.SECTION_BYTES);
     }
   }
