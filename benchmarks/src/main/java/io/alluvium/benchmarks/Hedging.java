@@ -1,7 +1,7 @@
 package io.alluvium.benchmarks;
 
+import io.alluvium.testkit.s3.FaultPolicy;
 import io.alluvium.testkit.s3.FaultProxy;
-import io.alluvium.testkit.s3.Weather;
 import java.io.PrintStream;
 import java.time.Duration;
 import java.util.Locale;
@@ -10,8 +10,9 @@ import org.HdrHistogram.Histogram;
 
 /**
  * What are second requests worth? Two jobs on one server, each behind a proxy that holds 1 % of all
- * requests for two seconds, in the same seeded weather; one makes second requests, the other waits.
- * They take checkpoints in turn. Prints the percentiles of both, and how many PUTs each made.
+ * requests for two seconds, with the same seeded faults; one makes second requests, the other
+ * waits. They take checkpoints in turn. Prints the percentiles of both, and how many PUTs each
+ * made.
  *
  * <p>Arguments: {@code docker} or the URL of a server, changes between two checkpoints, rounds.
  */
@@ -20,7 +21,8 @@ public final class Hedging {
   private static final int WARM_UP = 300;
   private static final String SECOND = "store.hedge.count";
   private static final String DECISIVE = "store.hedge.decisive.count";
-  private static final Weather.Climate CLIMATE = Weather.Climate.late(0.01, Duration.ofSeconds(2));
+  private static final FaultPolicy.Profile PROFILE =
+      FaultPolicy.Profile.late(0.01, Duration.ofSeconds(2));
 
   private Hedging() {}
 
@@ -44,8 +46,8 @@ public final class Hedging {
       }
       off.warm();
       on.warm();
-      offProxy.weather(Weather.seeded(1, CLIMATE));
-      onProxy.weather(Weather.seeded(1, CLIMATE));
+      offProxy.policy(FaultPolicy.seeded(1, PROFILE));
+      onProxy.policy(FaultPolicy.seeded(1, PROFILE));
       int offPuts = puts(offProxy);
       int onPuts = puts(onProxy);
       long second = on.count(SECOND);

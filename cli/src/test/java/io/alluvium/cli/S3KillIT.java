@@ -6,7 +6,7 @@ import io.alluvium.testkit.Seeds;
 import io.alluvium.testkit.kill.KillHarness;
 import io.alluvium.testkit.kill.KillHarness.Moments;
 import io.alluvium.testkit.kill.KillHarness.Round;
-import io.alluvium.testkit.s3.Fate;
+import io.alluvium.testkit.s3.FaultDecision;
 import io.alluvium.testkit.s3.FaultProxy;
 import io.alluvium.testkit.s3.S3Server;
 import java.io.BufferedReader;
@@ -109,13 +109,15 @@ final class S3KillIT {
     S3Job job = S3Job.fresh();
     CountDownLatch part = new CountDownLatch(2);
     try (FaultProxy proxy = FaultProxy.before(S3Server.get().endpoint())) {
-      proxy.weather(
+      proxy.policy(
           request -> {
             if (request.target().contains("partNumber=")) {
               part.countDown();
-              return request.target().contains("partNumber=1&") ? Fate.NONE : new Fate.Unanswered();
+              return request.target().contains("partNumber=1&")
+                  ? FaultDecision.NONE
+                  : new FaultDecision.Unanswered();
             }
-            return Fate.NONE;
+            return FaultDecision.NONE;
           });
       List<String> run =
           Cli.wordCount(

@@ -3,10 +3,10 @@ package io.alluvium.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.alluvium.testkit.Seeds;
-import io.alluvium.testkit.s3.Fate;
+import io.alluvium.testkit.s3.FaultDecision;
+import io.alluvium.testkit.s3.FaultPolicy;
 import io.alluvium.testkit.s3.FaultProxy;
 import io.alluvium.testkit.s3.S3Server;
-import io.alluvium.testkit.s3.Weather;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -94,9 +94,10 @@ final class S3OutageIT {
         start("--rate", rate(10), "--set", "alluvium.checkpoint.commit-timeout=500ms");
     try (BufferedReader output = process.inputReader(StandardCharsets.UTF_8)) {
       read(output, 3, CONFIRMED.asMatchPredicate());
-      proxy.weather(request -> isSlotPut(request) ? new Fate.AnswerLost() : Fate.NONE);
+      proxy.policy(
+          request -> isSlotPut(request) ? new FaultDecision.AnswerLost() : FaultDecision.NONE);
       read(output, 1, line -> line.startsWith("it is unknown whether checkpoint "));
-      proxy.weather(Weather.CLEAR);
+      proxy.policy(FaultPolicy.NONE);
       read(output, 1, line -> line.startsWith("storage answers again after "));
       read(output, 3, CONFIRMED.asMatchPredicate());
       assertEnd(process, output, 0);
@@ -109,13 +110,13 @@ final class S3OutageIT {
     Process process = start("--rate", rate(10));
     try (BufferedReader output = process.inputReader(StandardCharsets.UTF_8)) {
       read(output, 3, CONFIRMED.asMatchPredicate());
-      proxy.weather(request -> new Fate.Refused(403, "AccessDenied"));
+      proxy.policy(request -> new FaultDecision.Refused(403, "AccessDenied"));
       assertEnd(process, output, 1);
     }
     assertThat(last())
         .startsWith("alluvium: ")
         .contains("access is denied", "run the same command again");
-    proxy.weather(Weather.CLEAR);
+    proxy.policy(FaultPolicy.NONE);
     assertResumes();
   }
 
@@ -124,15 +125,15 @@ final class S3OutageIT {
     Process process = start("--rate", rate(10), "--tolerate-outage", "3s");
     try (BufferedReader output = process.inputReader(StandardCharsets.UTF_8)) {
       read(output, 3, CONFIRMED.asMatchPredicate());
-      proxy.cut();
+      proxy.startOutage();
       assertEnd(process, output, 1);
     }
     assertThat(last()).startsWith("alluvium: ").contains("run the same command again");
-    proxy.mend();
+    proxy.endOutage();
     assertResumes();
   }
 
-  private static boolean isSlotPut(Weather.Request request) {
+  private static boolean isSlotPut(FaultPolicy.Request request) {
     return request.method().equals("PUT") && request.target().contains("/slots/");
   }
 
@@ -157,9 +158,9 @@ final class S3OutageIT {
   }
 
   private void outage() throws InterruptedException {
-    proxy.cut();
+    proxy.startOutage();
     Thread.sleep(OUTAGE.toMillis());
-    proxy.mend();
+    proxy.endOutage();
   }
 
   private void read(BufferedReader output, int wanted, Predicate<String> isWanted)

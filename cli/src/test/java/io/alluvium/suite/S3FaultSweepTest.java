@@ -6,10 +6,10 @@ import io.alluvium.spi.BlobStore;
 import io.alluvium.testkit.MemoryDirectories;
 import io.alluvium.testkit.Seeds;
 import io.alluvium.testkit.blob.FaultPlan;
-import io.alluvium.testkit.s3.Fate;
+import io.alluvium.testkit.s3.FaultDecision;
+import io.alluvium.testkit.s3.FaultPolicy;
 import io.alluvium.testkit.s3.FaultProxy;
 import io.alluvium.testkit.s3.S3Server;
-import io.alluvium.testkit.s3.Weather;
 import io.alluvium.testkit.script.Script;
 import io.alluvium.testkit.script.Scripts;
 import io.alluvium.testkit.sim.RandomChoices;
@@ -31,8 +31,11 @@ import org.junit.jupiter.api.io.TempDir;
  */
 final class S3FaultSweepTest {
 
-  private static final List<Fate> FATES =
-      List.of(new Fate.Lost(), new Fate.AnswerLost(), new Fate.Refused(503, "SlowDown"));
+  private static final List<FaultDecision> DECISIONS =
+      List.of(
+          new FaultDecision.Lost(),
+          new FaultDecision.AnswerLost(),
+          new FaultDecision.Refused(503, "SlowDown"));
 
   @TempDir(factory = MemoryDirectories.class)
   private Path directory;
@@ -40,15 +43,15 @@ final class S3FaultSweepTest {
   @Test
   void anyOneRequest_thatSuffers_losesNothing() {
     try (FaultProxy proxy = FaultProxy.before(S3Server.get().endpoint())) {
-      run(proxy, Weather.CLEAR, 3);
+      run(proxy, FaultPolicy.NONE, 3);
       int requests = proxy.requests();
       assertThat(requests).isGreaterThan(60);
       List<String> failures = new ArrayList<>();
       for (int number = 0; number < requests; number++) {
-        for (int way = 0; way < 2 * FATES.size(); way++) {
+        for (int way = 0; way < 2 * DECISIONS.size(); way++) {
           // Each request suffers in one way, all in turn; with -Pfull in every way.
-          if (Seeds.full() || way == number % (2 * FATES.size())) {
-            sweep(proxy, number, FATES.get(way / 2), way % 2 == 0 ? 1 : 3, failures);
+          if (Seeds.full() || way == number % (2 * DECISIONS.size())) {
+            sweep(proxy, number, DECISIONS.get(way / 2), way % 2 == 0 ? 1 : 3, failures);
           }
         }
       }
@@ -56,19 +59,20 @@ final class S3FaultSweepTest {
     }
   }
 
-  private void sweep(FaultProxy proxy, int number, Fate fate, int attempts, List<String> failures) {
+  private void sweep(
+      FaultProxy proxy, int number, FaultDecision decision, int attempts, List<String> failures) {
     int first = proxy.requests();
     List<String> suffered = new ArrayList<>();
-    Weather weather =
+    FaultPolicy policy =
         request -> {
           if (request.number() != first + number) {
-            return Fate.NONE;
+            return FaultDecision.NONE;
           }
           suffered.add(request.method() + " " + request.target());
-          return fate;
+          return decision;
         };
     try {
-      run(proxy, weather, attempts);
+      run(proxy, policy, attempts);
     } catch (AssertionError e) {
       failures.add(
           "request "
@@ -78,14 +82,14 @@ final class S3FaultSweepTest {
               + ", attempts "
               + attempts
               + " -> "
-              + fate
+              + decision
               + ": "
               + e);
     }
     assertThat(suffered).as("request %s of the scenario", number).hasSize(1);
   }
 
-  private void run(FaultProxy proxy, Weather weather, int attempts) {
+  private void run(FaultProxy proxy, FaultPolicy policy, int attempts) {
     Script script = FaultSweepTest.SCENARIO.after(List.of("set state.backend.type=heap"));
     try (Simulation simulation = new Simulation(new RandomChoices(4));
         BlobStore store =
@@ -93,7 +97,7 @@ final class S3FaultSweepTest {
                 S3Server.freshUri(),
                 proxy.endpoint(),
                 Map.of("s3.request.max-attempts", Integer.toString(attempts)))) {
-      proxy.weather(weather);
+      proxy.policy(policy);
       Scripts.simulate(simulation, Network.RELIABLE, script, directory, new FaultPlan(), store);
     }
   }

@@ -13,9 +13,9 @@ import io.alluvium.StateBackendException.Kind;
 import io.alluvium.serializer.Serializers;
 import io.alluvium.state.ValueState;
 import io.alluvium.testkit.Seeds;
+import io.alluvium.testkit.s3.FaultPolicy;
 import io.alluvium.testkit.s3.FaultProxy;
 import io.alluvium.testkit.s3.S3Server;
-import io.alluvium.testkit.s3.Weather;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -44,8 +44,9 @@ final class S3OutageTest {
 
   private static final Duration OUTAGE = Duration.ofSeconds(Seeds.full() ? 60 : 4);
 
-  private static final Weather.Climate ROUGH =
-      new Weather.Climate(Duration.ofMillis(2), 0.8, 0.01, Duration.ofSeconds(2), 0.01, 0.005, 4);
+  private static final FaultPolicy.Profile PROFILE =
+      new FaultPolicy.Profile(
+          Duration.ofMillis(2), 0.8, 0.01, Duration.ofSeconds(2), 0.01, 0.005, 4);
 
   @TempDir private Path directory;
 
@@ -65,13 +66,13 @@ final class S3OutageTest {
             StateBackend.open(
                 settings("live", S3Server.settings(proxy.endpoint())),
                 Components.defaults().withMetrics(metrics))) {
-      proxy.weather(Weather.seeded(seed, ROUGH));
+      proxy.policy(FaultPolicy.seeded(seed, PROFILE));
       backend.catalog().takeOver("outage");
       try (OutageTasks tasks = new OutageTasks(keyed(backend, List.of()))) {
         checkpoints(backend, tasks, 5, expected);
         long waitedBefore = metrics.backpressureMicros();
 
-        proxy.cut();
+        proxy.startOutage();
         CountDownLatch ending = new CountDownLatch(1);
         Thread outage = new Thread(() -> endAfterAWhile(proxy, ending));
         outage.start();
@@ -111,7 +112,7 @@ final class S3OutageTest {
       throw new AssertionError(e);
     } finally {
       ending.countDown();
-      proxy.mend();
+      proxy.endOutage();
     }
   }
 

@@ -5,10 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
 import io.alluvium.spi.BlobStore;
-import io.alluvium.testkit.s3.Fate;
+import io.alluvium.testkit.s3.FaultDecision;
+import io.alluvium.testkit.s3.FaultPolicy;
 import io.alluvium.testkit.s3.FaultProxy;
 import io.alluvium.testkit.s3.S3Server;
-import io.alluvium.testkit.s3.Weather;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -38,9 +38,12 @@ class PartsUploadFaultsTest {
   static Stream<Arguments> faults() {
     List<Arguments> all = new ArrayList<>();
     for (int number = 0; number < REQUESTS; number++) {
-      for (Fate fate :
-          List.of(new Fate.Lost(), new Fate.AnswerLost(), new Fate.Refused(503, "SlowDown"))) {
-        all.add(Arguments.of(number, fate));
+      for (FaultDecision decision :
+          List.of(
+              new FaultDecision.Lost(),
+              new FaultDecision.AnswerLost(),
+              new FaultDecision.Refused(503, "SlowDown"))) {
+        all.add(Arguments.of(number, decision));
       }
     }
     return all.stream();
@@ -48,29 +51,30 @@ class PartsUploadFaultsTest {
 
   @ParameterizedTest
   @MethodSource("faults")
-  void putFile_oneRequestSuffers_isAttemptedAgain(int number, Fate fate) throws IOException {
+  void putFile_oneRequestSuffers_isAttemptedAgain(int number, FaultDecision decision)
+      throws IOException {
     byte[] bytes = bytes();
     String uri = S3Server.freshUri();
     try (FaultProxy proxy = FaultProxy.before(S3Server.get().endpoint());
         BlobStore store = open(uri, proxy, 3)) {
-      proxy.weather(request -> request.number() == number ? fate : Fate.NONE);
+      proxy.policy(request -> request.number() == number ? decision : FaultDecision.NONE);
       store.putFile("data/a", Files.write(directory.resolve("a.sst"), bytes));
       try (InputStream in = store.open("data/a", 0, bytes.length)) {
         assertThat(in.readAllBytes()).isEqualTo(bytes);
       }
-      checkUploads(store, uri, number == 0 && fate instanceof Fate.AnswerLost);
+      checkUploads(store, uri, number == 0 && decision instanceof FaultDecision.AnswerLost);
     }
   }
 
   @ParameterizedTest
   @MethodSource("faults")
-  void putFile_oneRequestSuffers_withoutAttempts_failsAndLeavesNoParts(int number, Fate fate)
-      throws IOException {
+  void putFile_oneRequestSuffers_withoutAttempts_failsAndLeavesNoParts(
+      int number, FaultDecision decision) throws IOException {
     byte[] bytes = bytes();
     String uri = S3Server.freshUri();
     try (FaultProxy proxy = FaultProxy.before(S3Server.get().endpoint());
         BlobStore store = open(uri, proxy, 1)) {
-      proxy.weather(request -> request.number() == number ? fate : Fate.NONE);
+      proxy.policy(request -> request.number() == number ? decision : FaultDecision.NONE);
       Path file = Files.write(directory.resolve("a.sst"), bytes);
       StateBackendException failure = null;
       try {
@@ -80,10 +84,10 @@ class PartsUploadFaultsTest {
       }
       assertThat(failure).as("a fault").isNotNull();
       assertThat(failure.kind()).isEqualTo(Kind.UNAVAILABLE);
-      proxy.weather(Weather.CLEAR);
-      boolean completed = number == REQUESTS - 1 && fate instanceof Fate.AnswerLost;
+      proxy.policy(FaultPolicy.NONE);
+      boolean completed = number == REQUESTS - 1 && decision instanceof FaultDecision.AnswerLost;
       assertThat(store.size("data/a").isPresent()).as("all or nothing").isEqualTo(completed);
-      checkUploads(store, uri, number == 0 && fate instanceof Fate.AnswerLost);
+      checkUploads(store, uri, number == 0 && decision instanceof FaultDecision.AnswerLost);
 
       store.putFile("data/a", file);
       assertThat(store.size("data/a")).hasValue(bytes.length);
@@ -104,9 +108,11 @@ class PartsUploadFaultsTest {
                     "s3.multipart.threshold", "5 mb",
                     "s3.multipart.part-size", "5 mb",
                     "s3.request.attempt-timeout", "1s"))) {
-      proxy.weather(
+      proxy.policy(
           request ->
-              request.number() == 2 ? new Fate.Delayed(Duration.ofMillis(1_500)) : Fate.NONE);
+              request.number() == 2
+                  ? new FaultDecision.Delayed(Duration.ofMillis(1_500))
+                  : FaultDecision.NONE);
       store.putFile("data/a", Files.write(directory.resolve("a.sst"), bytes));
       try (InputStream in = store.open("data/a", 0, bytes.length)) {
         assertThat(in.readAllBytes()).isEqualTo(bytes);

@@ -25,15 +25,15 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Stands before an S3 server and lets requests suffer: latency, late and lost answers, refusals,
- * reset connections, an outage. Host, headers and bodies stay as they are, so that signatures hold.
+ * A proxy of an S3 server that injects faults: latency, late and lost answers, refusals, reset
+ * connections, outages. Host, headers and bodies are not changed, so that signatures stay valid.
  * Thread-safe.
  */
 public final class FaultProxy implements AutoCloseable {
 
   /*
-   * Each connection of a client has one of its own to the server, and both belong to one event loop, so that what
-   * happens to a request needs no lock. Requests and answers pass as a whole: a fate concerns all of it or nothing.
+   * Each client connection has its own connection to the server. Both belong to one event loop, so that an exchange
+   * needs no lock. Requests and answers are forwarded as a whole; a decision applies to the whole message.
    */
 
   private static final int MAX_BYTES = 64 << 20;
@@ -45,8 +45,8 @@ public final class FaultProxy implements AutoCloseable {
   private final AtomicInteger requests = new AtomicInteger();
   private final Map<String, Integer> byMethod = new TreeMap<>();
   private final Channel listener;
-  private volatile Weather weather = Weather.CLEAR;
-  private volatile boolean cut;
+  private volatile FaultPolicy policy = FaultPolicy.NONE;
+  private volatile boolean outage;
 
   private FaultProxy(URI server) {
     this.server = server;
@@ -78,52 +78,52 @@ public final class FaultProxy implements AutoCloseable {
     return new FaultProxy(server);
   }
 
-  /** Where clients go instead of to the server. */
+  /** The address of the proxy, for clients. */
   public URI endpoint() {
     return URI.create(
         "http://127.0.0.1:" + ((InetSocketAddress) listener.localAddress()).getPort());
   }
 
-  /** What happens to requests from now on. */
-  public void weather(Weather now) {
-    weather = now;
+  /** Sets the policy for later requests. */
+  public void policy(FaultPolicy newPolicy) {
+    policy = newPolicy;
   }
 
-  /** Begins an outage: every connection is reset, those that are there and those that come. */
-  public void cut() {
-    cut = true;
+  /** Starts an outage: existing and new connections are reset. */
+  public void startOutage() {
+    outage = true;
     clients.forEach(FaultyExchange::reset);
   }
 
   /** Ends the outage. */
-  public void mend() {
-    cut = false;
+  public void endOutage() {
+    outage = false;
   }
 
-  /** How many requests came, those included that went no further. */
+  /** Number of requests received, including those that were not forwarded. */
   public int requests() {
     return requests.get();
   }
 
-  /** How many requests came, by method. */
+  /** Number of requests received, by method. */
   public Map<String, Integer> requestsByMethod() {
     synchronized (byMethod) {
       return new TreeMap<>(byMethod);
     }
   }
 
-  boolean isCut() {
-    return cut;
+  boolean isOutage() {
+    return outage;
   }
 
-  Fate fateOf(String method, String target) {
+  FaultDecision decide(String method, String target) {
     synchronized (byMethod) {
       byMethod.merge(method, 1, Integer::sum);
     }
-    return weather.fateOf(new Weather.Request(requests.getAndIncrement(), method, target));
+    return policy.decide(new FaultPolicy.Request(requests.getAndIncrement(), method, target));
   }
 
-  /** A connection to the server for one of a client, in the same event loop. */
+  /** A bootstrap for the server connection of a client connection, in the same event loop. */
   Bootstrap toServer(Channel client, FaultyExchange exchange) {
     return new Bootstrap()
         .group(client.eventLoop())
@@ -146,7 +146,7 @@ public final class FaultProxy implements AutoCloseable {
 
   @Override
   public void close() {
-    cut();
+    startOutage();
     var unused = listener.close().syncUninterruptibly();
     var unusedEnd = loops.shutdownGracefully(0, 5, TimeUnit.SECONDS);
   }

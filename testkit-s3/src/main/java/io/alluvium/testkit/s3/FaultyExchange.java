@@ -22,29 +22,29 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One connection of a client, and the one to the server that belongs to it: one request after the
- * other. Confined to the event loop of both.
+ * One client connection with its connection to the server; handles one request at a time. Confined
+ * to the event loop of both.
  */
 final class FaultyExchange extends SimpleChannelInboundHandler<FullHttpRequest> {
 
   private final FaultProxy proxy;
   private @Nullable Channel client;
   private @Nullable Channel server;
-  private Fate fate = Fate.NONE;
+  private FaultDecision decision = FaultDecision.NONE;
 
-  /** Whether a request is on its way to the server, or its answer on the way back. */
+  /** Whether a request was accepted for forwarding and its answer has not arrived. */
   private boolean pending;
 
   FaultyExchange(FaultProxy proxy) {
     this.proxy = proxy;
   }
 
-  /** Ends a connection so that the other side sees a reset. */
+  /** Closes a connection so that the other side sees a reset. */
   static void reset(Channel channel) {
     try {
       var unused = channel.config().setOption(ChannelOption.SO_LINGER, 0);
     } catch (ChannelException e) {
-      // The other side was faster.
+      // The other side has already closed the connection.
     }
     var unusedClose = channel.close();
   }
@@ -52,7 +52,7 @@ final class FaultyExchange extends SimpleChannelInboundHandler<FullHttpRequest> 
   @Override
   public void channelActive(ChannelHandlerContext context) {
     client = context.channel();
-    if (proxy.isCut()) {
+    if (proxy.isOutage()) {
       reset(context.channel());
     }
   }
@@ -79,19 +79,20 @@ final class FaultyExchange extends SimpleChannelInboundHandler<FullHttpRequest> 
   @Override
   protected void channelRead0(ChannelHandlerContext context, FullHttpRequest request) {
     Channel from = context.channel();
-    if (proxy.isCut()) {
+    if (proxy.isOutage()) {
       reset(from);
       return;
     }
-    fate = proxy.fateOf(request.method().name(), request.uri());
-    if (fate instanceof Fate.Lost) {
+    decision = proxy.decide(request.method().name(), request.uri());
+    if (decision instanceof FaultDecision.Lost) {
       reset(from);
-    } else if (fate instanceof Fate.Refused refused) {
+    } else if (decision instanceof FaultDecision.Refused refused) {
       refuse(from, refused);
-    } else if (!(fate instanceof Fate.Unanswered)) {
+    } else if (!(decision instanceof FaultDecision.Unanswered)) {
       FullHttpRequest kept = request.retain();
       pending = true;
-      Duration delay = fate instanceof Fate.Delayed delayed ? delayed.by() : Duration.ZERO;
+      Duration delay =
+          decision instanceof FaultDecision.Delayed delayed ? delayed.by() : Duration.ZERO;
       later(from, delay, () -> forward(from, kept));
     }
   }
@@ -104,7 +105,7 @@ final class FaultyExchange extends SimpleChannelInboundHandler<FullHttpRequest> 
     }
   }
 
-  private static void refuse(Channel client, Fate.Refused refused) {
+  private static void refuse(Channel client, FaultDecision.Refused refused) {
     String body =
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?><Error><Code>"
             + refused.code()
@@ -119,10 +120,10 @@ final class FaultyExchange extends SimpleChannelInboundHandler<FullHttpRequest> 
     var unused = client.writeAndFlush(answer);
   }
 
-  /** Also when the client is gone: whoever sends a request cannot call it back. */
+  /** Forwards even if the client has disconnected: a sent request cannot be recalled. */
   private void forward(Channel from, FullHttpRequest request) {
     Channel open = server;
-    if (proxy.isCut()) {
+    if (proxy.isOutage()) {
       request.release();
       pending = false;
       return;
@@ -153,11 +154,12 @@ final class FaultyExchange extends SimpleChannelInboundHandler<FullHttpRequest> 
     if (to == null) {
       answer.release();
       closeServer();
-    } else if (fate instanceof Fate.AnswerLost) {
+    } else if (decision instanceof FaultDecision.AnswerLost) {
       answer.release();
       reset(to);
     } else {
-      Duration delay = fate instanceof Fate.AnsweredLate late ? late.by() : Duration.ZERO;
+      Duration delay =
+          decision instanceof FaultDecision.AnsweredLate late ? late.by() : Duration.ZERO;
       later(
           to,
           delay,
@@ -170,7 +172,7 @@ final class FaultyExchange extends SimpleChannelInboundHandler<FullHttpRequest> 
     }
   }
 
-  /** What comes from the server. */
+  /** Handles the answers of the server. */
   final class Answers extends SimpleChannelInboundHandler<FullHttpResponse> {
 
     @Override

@@ -5,7 +5,7 @@ import org.gaul.s3proxy.S3Proxy;
 import org.gaul.s3proxy.auth.AuthenticationType;
 import org.gaul.s3proxy.nio2blob.TransientNio2BlobStore;
 
-/** S3Proxy in this process, with its objects in memory. Stateless. */
+/** Starts S3Proxy in this process, with its objects in memory. Stateless. */
 final class InProcessServer {
 
   private InProcessServer() {}

@@ -5,15 +5,15 @@ import java.util.Map;
 import org.testcontainers.containers.MinIOContainer;
 import org.testcontainers.utility.DockerImageName;
 
-/** MinIO in a container that Testcontainers ends with this process. Stateless. */
+/** Starts MinIO in a container, which Testcontainers stops when this process ends. Stateless. */
 final class MinioServer {
 
   private static final String IMAGE = "minio/minio:latest";
 
   private MinioServer() {}
 
-  /** Starts it; its objects are in memory, since tests keep nothing. */
-  @SuppressWarnings("resource") // ended by Testcontainers
+  /** Starts the container with its objects in memory. */
+  @SuppressWarnings("resource") // stopped by Testcontainers
   static URI start() {
     MinIOContainer container =
         new MinIOContainer(DockerImageName.parse(IMAGE))

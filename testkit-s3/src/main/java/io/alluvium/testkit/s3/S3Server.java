@@ -18,22 +18,22 @@ import software.amazon.awssdk.services.s3.S3AsyncClient;
 import software.amazon.awssdk.services.s3.model.MultipartUpload;
 
 /**
- * One S3 server for all tests of this process, started with the first of them: MinIO in a container
- * where a Docker engine answers, otherwise S3Proxy in this process. Which one it is, the log says
- * in one line. It ends with the process. Thread-safe.
+ * The S3 server of all tests in this process, started by the first one: MinIO in a container if a
+ * Docker engine is available, otherwise S3Proxy in this process. One line in the log reports the
+ * choice. The server ends with the process. Thread-safe.
  *
- * <p>The environment variable {@code ALLUVIUM_TEST_S3} may decide: {@code minio} (nothing else will
- * do) or {@code in-process}.
+ * <p>The environment variable {@code ALLUVIUM_TEST_S3} overrides the choice: {@code minio} (fails
+ * if it cannot be started) or {@code in-process}.
  */
 public final class S3Server {
 
-  /** What serves. */
+  /** The kind of server. */
   public enum Kind {
     MINIO,
     IN_PROCESS
   }
 
-  /** The bucket that is there from the start. */
+  /** A bucket that always exists. */
   public static final String BUCKET = "alluvium";
 
   static final String ACCESS_KEY = "test";
@@ -43,7 +43,7 @@ public final class S3Server {
   private static final String CHOICE = "ALLUVIUM_TEST_S3";
   private static final AtomicInteger PREFIXES = new AtomicInteger();
 
-  /** Started when somebody asks for it. */
+  /** Starts the server at the first use. */
   private static final class Holder {
     private static final S3Server INSTANCE = start();
   }
@@ -51,16 +51,16 @@ public final class S3Server {
   private final Kind kind;
   private final URI endpoint;
 
-  /** For all looks at the server; closing one of these takes two seconds. */
-  private final S3AsyncClient eye;
+  /** Shared by all inspections of the server, because closing a client takes two seconds. */
+  private final S3AsyncClient inspector;
 
   private S3Server(Kind kind, URI endpoint) {
     this.kind = kind;
     this.endpoint = endpoint;
-    this.eye = client();
+    this.inspector = client();
   }
 
-  /** Starts the server if need be. */
+  /** Returns the server; starts it at the first call. */
   public static S3Server get() {
     return Holder.INSTANCE;
   }
@@ -77,7 +77,7 @@ public final class S3Server {
         }
         reason = "no Docker engine answers";
       } catch (RuntimeException | LinkageError e) {
-        // Testcontainers starts containers of its own while its classes are initialized.
+        // Testcontainers starts helper containers while its classes are initialized.
         if (choice.equals("minio")) {
           throw e;
         }
@@ -94,18 +94,18 @@ public final class S3Server {
 
   private static S3Server startMinio() {
     S3Server server = new S3Server(Kind.MINIO, MinioServer.start());
-    var unused = server.eye.createBucket(bucket -> bucket.bucket(BUCKET)).join();
+    var unused = server.inspector.createBucket(bucket -> bucket.bucket(BUCKET)).join();
     LOG.warn("S3 tests are served by MinIO in a container, at {}", server.endpoint);
     return server;
   }
 
-  /** Puts the credentials of the server where the SDK's provider chain looks first. */
+  /** Sets the credentials of the server in the system properties, the first source of the SDK. */
   public static void setCredentials() {
     System.setProperty("aws.accessKeyId", ACCESS_KEY);
     System.setProperty("aws.secretAccessKey", SECRET_KEY);
   }
 
-  /** The same for another JVM: options of its command line. */
+  /** The credentials as command line options for another JVM. */
   public static List<String> credentialOptions() {
     return List.of("-Daws.accessKeyId=" + ACCESS_KEY, "-Daws.secretAccessKey=" + SECRET_KEY);
   }
@@ -118,22 +118,22 @@ public final class S3Server {
     return endpoint;
   }
 
-  /** What a store needs to find the server. */
+  /** Settings of a store for this server. */
   public Map<String, String> settings() {
     return settings(endpoint);
   }
 
-  /** What a store needs to find the server behind another address, that of a proxy. */
+  /** Settings of a store for this server behind another address, for example of a proxy. */
   public static Map<String, String> settings(URI endpoint) {
     return Map.of("s3.endpoint", endpoint.toString(), "s3.path-style-access", "true");
   }
 
-  /** A directory of blobs that nobody has used yet. */
+  /** A new, empty directory of blobs. */
   public static String freshUri() {
     return "s3://" + BUCKET + "/test/" + PREFIXES.incrementAndGet();
   }
 
-  /** A plain client, for looking at the server behind a store's back; the caller closes it. */
+  /** A plain client, to inspect the server without a store. The caller closes it. */
   public S3AsyncClient client() {
     return S3AsyncClient.builder()
         .endpointOverride(endpoint)
@@ -144,11 +144,12 @@ public final class S3Server {
         .build();
   }
 
-  /** The names of all objects of a directory, as its blob store names them, ascending. */
+  /** The blob names of all objects in a directory, ascending. */
   public List<String> objects(String uri) {
     String prefix = prefix(uri);
     List<String> names = new ArrayList<>();
-    eye.listObjectsV2Paginator(list -> list.bucket(BUCKET).prefix(prefix))
+    inspector
+        .listObjectsV2Paginator(list -> list.bucket(BUCKET).prefix(prefix))
         .contents()
         .subscribe(object -> names.add(object.key().substring(prefix.length())))
         .join();
@@ -158,16 +159,17 @@ public final class S3Server {
   /** The bytes of an object of a directory. */
   public byte[] object(String uri, String name) {
     String key = prefix(uri) + name;
-    return eye.getObject(get -> get.bucket(BUCKET).key(key), AsyncResponseTransformer.toBytes())
+    return inspector
+        .getObject(get -> get.bucket(BUCKET).key(key), AsyncResponseTransformer.toBytes())
         .join()
         .asByteArray();
   }
 
-  /** The names of all uploads in parts that were begun in a directory and not ended. */
+  /** The object names of all unfinished multipart uploads in a directory. */
   public List<String> unfinishedUploads(String uri) {
     String prefix = prefix(uri);
-    // MinIO lists nothing for a prefix that is not a whole key.
-    return eye.listMultipartUploads(list -> list.bucket(BUCKET)).join().uploads().stream()
+    // MinIO lists multipart uploads only for a prefix that is a whole key.
+    return inspector.listMultipartUploads(list -> list.bucket(BUCKET)).join().uploads().stream()
         .map(MultipartUpload::key)
         .filter(key -> key.startsWith(prefix))
         .map(key -> key.substring(prefix.length()))

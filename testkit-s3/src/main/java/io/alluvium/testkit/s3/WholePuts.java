@@ -12,8 +12,9 @@ import software.amazon.awssdk.services.s3.model.PutObjectRequest;
 import software.amazon.awssdk.services.s3.model.PutObjectResponse;
 
 /**
- * Puts as S3 promises them: seen as a whole or not at all, and a condition decided together with
- * the put. S3Proxy's own store lists the files that it is still writing. Thread-safe.
+ * Makes puts atomic, as S3 guarantees: an object is visible only as a whole, and a condition is
+ * evaluated atomically with the put. S3Proxy's own store lists files that it is still writing.
+ * Thread-safe.
  */
 final class WholePuts extends ForwardingBlobStore {
 

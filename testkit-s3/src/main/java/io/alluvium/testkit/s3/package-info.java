@@ -1,6 +1,6 @@
 /**
- * Object storage for tests: a MinIO server where a Docker engine answers, a server in this process
- * where none does, and a proxy in front of either that brings latency and faults.
+ * Object storage for tests: a MinIO server if a Docker engine is available, otherwise a server in
+ * this process, and a proxy that injects latency and faults.
  */
 @NullMarked
 package io.alluvium.testkit.s3;

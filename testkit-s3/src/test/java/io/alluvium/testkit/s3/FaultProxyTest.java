@@ -71,7 +71,7 @@ class FaultProxyTest {
   }
 
   @Test
-  void clear_hostTargetAndBodyPassAsTheyAre() throws Exception {
+  void noFaults_hostTargetAndBody_areForwardedUnchanged() throws Exception {
     byte[] bytes = new byte[3 << 20];
     new Random(1).nextBytes(bytes);
     HttpResponse<byte[]> answer = send("PUT", "/a%20b?x=%2F", bytes);
@@ -84,23 +84,24 @@ class FaultProxyTest {
   }
 
   @Test
-  void lost_neverArrives() {
-    proxy.weather(request -> new Fate.Lost());
+  void lost_request_isNotForwarded() {
+    proxy.policy(request -> new FaultDecision.Lost());
     assertThatThrownBy(() -> send("PUT", "/lost", new byte[9])).isInstanceOf(IOException.class);
     assertThat(served).isEmpty();
   }
 
   @Test
-  void answerLost_takesEffect() throws Exception {
-    proxy.weather(request -> request.number() == 0 ? new Fate.AnswerLost() : Fate.NONE);
+  void answerLost_request_takesEffect() throws Exception {
+    proxy.policy(
+        request -> request.number() == 0 ? new FaultDecision.AnswerLost() : FaultDecision.NONE);
     assertThatThrownBy(() -> send("PUT", "/a", new byte[9])).isInstanceOf(IOException.class);
     assertThat(served).containsExactly("PUT /a");
     assertThat(send("PUT", "/b", new byte[9]).statusCode()).isEqualTo(200);
   }
 
   @Test
-  void refused_isAnErrorOfS3() throws Exception {
-    proxy.weather(request -> new Fate.Refused(503, "SlowDown"));
+  void refused_request_getsAnS3Error() throws Exception {
+    proxy.policy(request -> new FaultDecision.Refused(503, "SlowDown"));
     HttpResponse<byte[]> answer = send("PUT", "/a", new byte[9]);
     assertThat(answer.statusCode()).isEqualTo(503);
     assertThat(new String(answer.body(), java.nio.charset.StandardCharsets.UTF_8))
@@ -109,17 +110,17 @@ class FaultProxyTest {
   }
 
   @Test
-  void delayed_arrivesThoughNobodyWaits() throws Exception {
-    proxy.weather(request -> new Fate.Delayed(LATE));
+  void delayed_clientTimedOut_requestIsForwarded() throws Exception {
+    proxy.policy(request -> new FaultDecision.Delayed(LATE));
     boolean proven = false;
     for (int attempt = 0; !proven; attempt++) {
       assertThat(attempt).as("attempts on a slow machine").isLessThan(10);
-      proven = arrivesThoughNobodyWaits("/late" + attempt);
+      proven = isForwardedAfterTimeout("/late" + attempt);
     }
   }
 
-  /** Returns false if the machine was too slow to tell. */
-  private boolean arrivesThoughNobodyWaits(String target) throws Exception {
+  /** Returns false if the machine was too slow to decide. */
+  private boolean isForwardedAfterTimeout(String target) throws Exception {
     int requestsBefore = proxy.requests();
     HttpRequest request =
         HttpRequest.newBuilder(proxy.endpoint().resolve(target))
@@ -139,7 +140,7 @@ class FaultProxyTest {
       Thread.sleep(10);
     }
     if (proxy.requests() == requestsBefore) {
-      // The client gave up before it had sent it.
+      // The client timed out before it sent the request.
       return false;
     }
     assertThat(served).containsOnlyOnce("PUT " + target);
@@ -147,43 +148,44 @@ class FaultProxyTest {
   }
 
   @Test
-  void answeredLate_takesThatLong() throws Exception {
-    proxy.weather(request -> new Fate.AnsweredLate(Duration.ofMillis(200)));
+  void answeredLate_answer_isDelayed() throws Exception {
+    proxy.policy(request -> new FaultDecision.AnsweredLate(Duration.ofMillis(200)));
     long start = System.nanoTime();
     assertThat(send("PUT", "/a", new byte[9]).statusCode()).isEqualTo(200);
     assertThat(System.nanoTime() - start).isGreaterThan(Duration.ofMillis(200).toNanos());
   }
 
   @Test
-  void cut_resetsWhatIsThereAndWhatComes_untilMended() throws Exception {
+  void outage_connections_areResetUntilItEnds() throws Exception {
     assertThat(send("PUT", "/a", new byte[9]).statusCode()).isEqualTo(200);
-    proxy.cut();
+    proxy.startOutage();
     assertThatThrownBy(() -> send("PUT", "/b", new byte[9])).isInstanceOf(IOException.class);
     assertThatThrownBy(() -> send("PUT", "/b", new byte[9])).isInstanceOf(IOException.class);
-    proxy.mend();
+    proxy.endOutage();
     assertThat(send("PUT", "/c", new byte[9]).statusCode()).isEqualTo(200);
     assertThat(served).containsExactly("PUT /a", "PUT /c");
   }
 
   @Test
-  void seeded_sameSeedSameWeather_andAllOfItComes() {
-    Weather.Climate climate =
-        new Weather.Climate(Duration.ofMillis(2), 0.5, 0.05, Duration.ofSeconds(2), 0.05, 0.02, 3);
-    List<Fate> first = fates(7, climate);
-    assertThat(first).isEqualTo(fates(7, climate)).isNotEqualTo(fates(8, climate));
-    for (Class<? extends Fate> kind :
+  void seeded_sameSeed_givesSameDecisionsOfAllKinds() {
+    FaultPolicy.Profile profile =
+        new FaultPolicy.Profile(
+            Duration.ofMillis(2), 0.5, 0.05, Duration.ofSeconds(2), 0.05, 0.02, 3);
+    List<FaultDecision> first = decisions(7, profile);
+    assertThat(first).isEqualTo(decisions(7, profile)).isNotEqualTo(decisions(8, profile));
+    for (Class<? extends FaultDecision> kind :
         List.of(
-            Fate.Delayed.class,
-            Fate.AnsweredLate.class,
-            Fate.Refused.class,
-            Fate.Lost.class,
-            Fate.AnswerLost.class)) {
+            FaultDecision.Delayed.class,
+            FaultDecision.AnsweredLate.class,
+            FaultDecision.Refused.class,
+            FaultDecision.Lost.class,
+            FaultDecision.AnswerLost.class)) {
       assertThat(first).hasAtLeastOneElementOfType(kind);
     }
     long[] delays =
         first.stream()
-            .filter(Fate.Delayed.class::isInstance)
-            .mapToLong(fate -> ((Fate.Delayed) fate).by().toNanos())
+            .filter(FaultDecision.Delayed.class::isInstance)
+            .mapToLong(decision -> ((FaultDecision.Delayed) decision).by().toNanos())
             .sorted()
             .toArray();
     assertThat(delays[delays.length / 2]).isBetween(1_800_000L, 2_300_000L);
@@ -191,10 +193,10 @@ class FaultProxyTest {
         .isBetween(20L, 80L);
   }
 
-  private static List<Fate> fates(long seed, Weather.Climate climate) {
-    Weather weather = Weather.seeded(seed, climate);
+  private static List<FaultDecision> decisions(long seed, FaultPolicy.Profile profile) {
+    FaultPolicy policy = FaultPolicy.seeded(seed, profile);
     return IntStream.range(0, 2_000)
-        .mapToObj(number -> weather.fateOf(new Weather.Request(number, "PUT", "/")))
+        .mapToObj(number -> policy.decide(new FaultPolicy.Request(number, "PUT", "/")))
         .toList();
   }
 
