@@ -110,6 +110,22 @@ public final class UseGuard {
     return released;
   }
 
+  /**
+   * Waits until it is freed. An interrupt from before the call is kept for afterwards: users leave
+   * within moments, and what they use must not outlive the close. An interrupt during the wait ends
+   * it with {@code UNAVAILABLE}, so that a user that never leaves does not block for ever.
+   */
+  public void awaitReleased(Execution execution) {
+    boolean interrupted = Thread.interrupted();
+    try {
+      execution.await(released);
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
   private void free() {
     try {
       release.run();

@@ -272,6 +272,6 @@ final class RocksDbTable implements Table, RocksDbHost.Readings {
         guard.exit();
       }
     }
-    execution.await(guard.released());
+    guard.awaitReleased(execution);
   }
 }

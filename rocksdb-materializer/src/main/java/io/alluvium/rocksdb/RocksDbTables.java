@@ -188,6 +188,7 @@ final class RocksDbTables implements TableProvider.Tables {
 
   @Override
   public void close() {
-    execution.await(guard.close());
+    var unused = guard.close();
+    guard.awaitReleased(execution);
   }
 }
