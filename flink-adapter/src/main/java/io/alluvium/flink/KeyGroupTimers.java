@@ -72,20 +72,22 @@ final class KeyGroupTimers<T> implements InternalPriorityQueue<T>, HeapPriorityQ
 
   @Override
   public boolean add(T toAdd) {
-    byte[] before = queue.first();
     encode(toAdd);
-    boolean unused = queue.add(key.getSharedBuffer(), key.length());
-    byte[] after = queue.first();
-    return before != after;
+    return queue.add(key.getSharedBuffer(), key.length()) && isFirst();
   }
 
   @Override
   public boolean remove(T toRemove) {
-    byte[] before = queue.first();
     encode(toRemove);
-    boolean unused = queue.remove(key.getSharedBuffer(), key.length());
-    byte[] after = queue.first();
-    return before != after;
+    boolean wasFirst = isFirst();
+    return queue.remove(key.getSharedBuffer(), key.length()) && wasFirst;
+  }
+
+  /** Whether the encoded timer is the first one, as Flink wants to know when that changes. */
+  private boolean isFirst() {
+    byte[] first = queue.first();
+    return first != null
+        && Arrays.equals(first, 0, first.length, key.getSharedBuffer(), 0, key.length());
   }
 
   @Override

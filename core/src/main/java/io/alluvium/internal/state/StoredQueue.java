@@ -82,7 +82,13 @@ public final class StoredQueue implements ByteQueue {
     return switch (head.contains(key, keyLength)) {
       case YES -> true;
       case NO -> false;
-      case UNKNOWN -> writes.get(key, keyLength, value);
+      case UNKNOWN -> {
+        boolean stored = writes.get(key, keyLength, value);
+        if (stored) {
+          head.isStored(key, keyLength);
+        }
+        yield stored;
+      }
     };
   }
 

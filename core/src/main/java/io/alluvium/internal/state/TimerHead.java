@@ -5,7 +5,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The earliest timers of one key group, in order: always exactly the first {@link #size()} of those
- * that the table holds. Confined to the task thread.
+ * that the table holds. Beside them some later ones, without order ({@link RecentTimers}). Confined
+ * to the task thread.
  */
 final class TimerHead {
 
@@ -19,6 +20,8 @@ final class TimerHead {
 
   /** Where in a key the timer starts: behind key group, state id, empty key and empty namespace. */
   private final int timerOffset;
+
+  private final RecentTimers recent;
 
   /** Whole keys of the table, ascending, from {@code start} on. */
   private byte[][] keys = new byte[0][];
@@ -46,6 +49,7 @@ final class TimerHead {
     this.keyGroup = keyGroup;
     this.timerOffset = timerOffset;
     this.complete = complete;
+    this.recent = new RecentTimers(timerOffset);
   }
 
   int size() {
@@ -67,6 +71,9 @@ final class TimerHead {
 
   /** Whether the table holds this timer, if that is known from memory. */
   Known contains(byte[] key, int keyLength) {
+    if (recent.contains(key, keyLength)) {
+      return Known.YES;
+    }
     int index = find(key, keyLength);
     if (index >= 0) {
       return Known.YES;
@@ -79,6 +86,11 @@ final class TimerHead {
     YES,
     NO,
     UNKNOWN
+  }
+
+  /** Takes note that the table holds a timer that was {@code UNKNOWN}. */
+  void isStored(byte[] key, int keyLength) {
+    recent.add(key, keyLength);
   }
 
   /** The index of a timer, or {@code -(where it belongs) - 1}. */
@@ -104,6 +116,7 @@ final class TimerHead {
 
   /** Takes note of a timer that was written to the table and was not there before. */
   void added(byte[] key, int keyLength) {
+    recent.add(key, keyLength);
     int index = -find(key, keyLength) - 1;
     if (index == size && !complete) {
       byte[] bound = noneBefore;
@@ -146,7 +159,10 @@ final class TimerHead {
     int index = find(key, keyLength);
     if (index == 0) {
       removeFirst();
-    } else if (index > 0) {
+      return;
+    }
+    recent.remove(key, keyLength);
+    if (index > 0) {
       int at = start + index;
       size--;
       System.arraycopy(keys, at + 1, keys, at, size - index);
@@ -156,6 +172,7 @@ final class TimerHead {
 
   void removeFirst() {
     byte[] removed = keys[start];
+    recent.remove(removed, removed.length);
     keys[start++] = NONE;
     size--;
     if (size == 0) {

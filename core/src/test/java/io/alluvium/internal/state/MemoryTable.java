@@ -21,10 +21,12 @@ final class MemoryTable implements Table {
   final TreeMap<byte[], byte[]> rows = new TreeMap<>(Arrays::compareUnsigned);
   int openScans;
   int scansOpened;
+  int gets;
   byte @Nullable [] lastScanFrom;
 
   @Override
   public boolean get(byte[] key, int keyLength, ByteWriter into) {
+    gets++;
     byte[] value = rows.get(Arrays.copyOf(key, keyLength));
     if (value == null) {
       return false;

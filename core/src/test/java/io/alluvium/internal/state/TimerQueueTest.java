@@ -6,7 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.alluvium.state.Timer;
 import io.alluvium.state.TimerQueue;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.NavigableSet;
@@ -75,6 +77,60 @@ final class TimerQueueTest {
     timers.register(1, 5);
     assertThat(timers.peek()).isNotNull();
     assertThat(bench.table.scansOpened).isZero();
+  }
+
+  /** As sliding windows do with each record: ten timers of each key, twice. */
+  @Test
+  void register_again_behindTheEarliest_readsNothing() {
+    bench.key("a");
+    int timersOfKeyGroup = 3 * TimerHead.CAPACITY;
+    registerAll(timersOfKeyGroup);
+    registerAll(timersOfKeyGroup);
+    int before = bench.table.gets;
+    registerAll(timersOfKeyGroup);
+    assertThat(bench.changelog.changes).hasSize(timersOfKeyGroup);
+    assertThat(bench.table.gets - before).isLessThan(timersOfKeyGroup / 10);
+    bench.key("b".repeat(RecentTimers.MAX_KEY_BYTES));
+    registerAll(timersOfKeyGroup);
+    registerAll(timersOfKeyGroup);
+    assertThat(bench.changelog.changes).hasSize(2 * timersOfKeyGroup);
+  }
+
+  private void registerAll(int count) {
+    for (int i = 0; i < count; i++) {
+      timers.register(1, i);
+    }
+  }
+
+  /** What is remembered is never gone, and mostly not forgotten when it would fit. */
+  @Test
+  void recentTimers_holdNothingThatWasRemoved() {
+    Random random = new Random(7);
+    RecentTimers recent = new RecentTimers(3);
+    TreeSet<byte[]> stored = new TreeSet<>(Arrays::compareUnsigned);
+    int known = 0;
+    int asked = 0;
+    for (int step = 0; step < 100_000; step++) {
+      byte[] key = new byte[5 + random.nextInt(20)];
+      ByteBuffer.wrap(key).putShort(key.length - 2, (short) random.nextInt(50));
+      boolean found = recent.contains(key, key.length);
+      if (!stored.contains(key)) {
+        assertThat(found).isFalse();
+        stored.add(key);
+        recent.add(key, key.length);
+      } else if (random.nextInt(3) == 0) {
+        stored.remove(key);
+        recent.remove(key, key.length);
+      } else {
+        asked++;
+        known += found ? 1 : 0;
+        if (!found) {
+          recent.add(key, key.length);
+        }
+      }
+    }
+    assertThat(stored).hasSizeGreaterThan(RecentTimers.MAX_SLOTS / 2);
+    assertThat(known).isGreaterThan(asked * 8 / 10);
   }
 
   @Test

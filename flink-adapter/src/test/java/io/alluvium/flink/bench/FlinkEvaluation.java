@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
@@ -51,7 +52,14 @@ final class FlinkEvaluation {
       int recordsPerSecond,
       int parallelism,
       Duration checkpoint,
-      Duration materialize) {}
+      Duration materialize) {
+
+    /** A short round, before which the compilers have seen none of the code. */
+    private Plan warmUp() {
+      return new Plan(
+          workload, records / 4, keys, 1, recordsPerSecond, parallelism, checkpoint, materialize);
+    }
+  }
 
   private static final int SLICES = 8;
   private static final long POLL_MILLIS = 2;
@@ -71,7 +79,7 @@ final class FlinkEvaluation {
       System.exit(2);
     }
     boolean all = args.length == 8;
-    run(
+    Plan plan =
         new Plan(
             Workload.valueOf(args[0].toUpperCase(Locale.ROOT)),
             Long.parseLong(args[1]),
@@ -80,8 +88,10 @@ final class FlinkEvaluation {
             Integer.parseInt(args[4]),
             all ? Integer.parseInt(args[5]) : 2,
             Duration.ofMillis(all ? Long.parseLong(args[6]) : 500),
-            Duration.ofMillis(all ? Long.parseLong(args[7]) : 30_000)),
-        System.out);
+            Duration.ofMillis(all ? Long.parseLong(args[7]) : 30_000));
+    System.out.println("warm-up, not counted");
+    run(plan.warmUp(), System.out);
+    run(plan, System.out);
     // Flink's changelog leaves threads behind that would keep the process.
     System.exit(0);
   }
@@ -94,7 +104,7 @@ final class FlinkEvaluation {
     Map<String, Long> expected = plan.workload.expected(traffic);
     Map<Contender, List<Measured>> runs = new EnumMap<>(Contender.class);
     for (int round = 0; round < plan.rounds; round++) {
-      for (Contender contender : Contender.values()) {
+      for (Contender contender : contenders()) {
         Path directory = Files.createTempDirectory(scratch(), "evaluation");
         try {
           Measured measured = new Turn(plan, traffic, contender, directory).play(expected);
@@ -113,6 +123,14 @@ final class FlinkEvaluation {
           out.println(Measured.median(all).line(contender.title()));
         });
     return medians;
+  }
+
+  /** All, or those that {@code -Dalluvium.contenders=NAME,NAME} names. */
+  private static List<Contender> contenders() {
+    String names = System.getProperty("alluvium.contenders");
+    return names == null
+        ? List.of(Contender.values())
+        : Arrays.stream(names.split(",")).map(Contender::valueOf).toList();
   }
 
   private static Path scratch() throws IOException {

@@ -36,6 +36,9 @@ final class TtlAccessEvaluation {
   private static final int GROUPS = 64;
   private static final int OPERATIONS = 10_000;
 
+  /** As much as a slot of the other benchmarks has. */
+  private static final long MANAGED_BYTES = 128L << 20;
+
   private TtlAccessEvaluation() {}
 
   /** Takes {@code KEYS PAIRS}: pairs of turns. */
@@ -90,7 +93,8 @@ final class TtlAccessEvaluation {
 
   /** A backend and its states. */
   private static final class Subject implements AutoCloseable {
-    private final MockEnvironment environment = new MockEnvironmentBuilder().build();
+    private final MockEnvironment environment =
+        new MockEnvironmentBuilder().setManagedMemorySize(MANAGED_BYTES).build();
     private final CheckpointableKeyedStateBackend<Long> backend;
     private final ValueState<Long> value;
     private final MapState<Long, Long> map;
