@@ -37,6 +37,7 @@ final class ProtocolPageTest {
   /** Of one digit, so that percentiles are no rules; traces and decisions have more. */
   private static final String ID = "(?:[PLCR][0-9][a-z]?|[TD][0-9]{1,3})";
 
+  private static final Pattern ID_ALONE = Pattern.compile(ID);
   private static final Pattern REFERENCE =
       Pattern.compile("\\((" + ID + "(?:(?:, | and )" + ID + ")*)\\)");
   private static final Pattern DEFINITION = Pattern.compile("\\*\\*(" + ID + ")\\.[ *]");
@@ -168,11 +169,12 @@ final class ProtocolPageTest {
                   match -> {
                     String mutation = "`" + model + "/" + match.group(1) + "`";
                     existing.add(mutation);
-                    for (String rule : match.group(2).replaceAll("[\" ]", "").split(",")) {
-                      assertThat(sections.getOrDefault(rule, ""))
-                          .as("rule %s of %s", rule, PAGE)
-                          .contains(mutation);
-                    }
+                    ids(match.group(2))
+                        .forEach(
+                            rule ->
+                                assertThat(sections.getOrDefault(rule, ""))
+                                    .as("rule %s of %s", rule, PAGE)
+                                    .contains(mutation));
                   });
           boolean isModel = existing.stream().anyMatch(each -> each.startsWith("`" + model + "/"));
           if (isModel) {
@@ -209,10 +211,13 @@ final class ProtocolPageTest {
   }
 
   private static Set<String> references(String content) {
-    Set<String> ids = new TreeSet<>();
-    matches(REFERENCE, content)
-        .forEach(match -> ids.addAll(List.of(match.group(1).split(", | and "))));
-    return ids;
+    return matches(REFERENCE, content)
+        .flatMap(match -> ids(match.group(1)))
+        .collect(Collectors.toCollection(TreeSet::new));
+  }
+
+  private static Stream<String> ids(String list) {
+    return matches(ID_ALONE, list).map(MatchResult::group);
   }
 
   private static Stream<MatchResult> matches(Pattern pattern, String text) {

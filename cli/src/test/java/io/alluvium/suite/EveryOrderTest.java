@@ -15,8 +15,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * A small history of one backend in every order within bounds: task, uploader, materializer and
- * garbage collection interleave at every write, snapshot, call of the blob store and answer (models
- * m1, m4 and m4s).
+ * garbage collection interleave at every write, snapshot, call of the blob store and answer, as in
+ * models/checkpoints.py.
  */
 final class EveryOrderTest {
 

@@ -24,7 +24,7 @@ public final class ListOperands {
    *
    *   an operand counts only when its sqn is greater than the greatest that counted before it in this value.
    *
-   * "Than the one before it" is not enough (0 1 0 1 would read 0 1 1), and operands must never be joined under one tag
+   * "Than the one before it" is not enough (T12): 0 1 0 1 would read 0 1 1. And operands must never be joined under one tag
    * when changes are coalesced. A replacement of the list is a PUT of a single operand with its own sqn, so that older
    * appends replayed behind it do not count. All of this is proved by enumeration in ListReplayTest.
    */

@@ -61,7 +61,7 @@ public final class Bases {
    *   2. `bind` on the task thread notes `containedUpTo`;
    *   3. `durable`: the files are stored.
    * Only an attempt that made all three is a base. It is bound to a checkpoint at the trigger, never later, so that what
-   * a pending checkpoint needs is known from its first moment on (model m4s, flag `bind`).
+   * a pending checkpoint needs is known from its first moment on (P5).
    */
   private final String format;
   private final KeyGroupRange keyGroups;

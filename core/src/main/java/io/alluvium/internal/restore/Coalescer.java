@@ -23,7 +23,7 @@ final class Coalescer {
    *
    * A key has one node at the head of a chain. PUT and DELETE replace the head and drop the chain; MERGE appends to it,
    * except after DELETE, which it turns into a PUT. Operands are joined byte by byte, because each carries its own
-   * tag; one tag for the joined operand would lose or repeat elements (traces 12 and 13).
+   * tag; one tag for the joined operand would lose or repeat elements (T13).
    *
    * DELETE_RANGE is a barrier: what it covers and came before is dropped, and nothing is joined across it. It is noted
    * and looked at when the key group is complete: every node of a chain knows its sequence number, so that the part of

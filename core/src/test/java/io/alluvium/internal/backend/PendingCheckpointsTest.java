@@ -28,9 +28,7 @@ class PendingCheckpointsTest {
           new Bases("test-1", new KeyGroupRange(0, 8), Optional.of(new Base(20, List.of()))),
           trimmedTo::set);
 
-  /**
-   * Trace 7 of the models: a triggered checkpoint needs its changes although it is not durable yet.
-   */
+  /** A triggered checkpoint needs its changes although it is not durable yet (T7). */
   @Test
   void trim_sparesWhatATriggeredCheckpointNeeds() {
     pending.trigger(1, 5, EMPTY_BASE);

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Several owners of one chain, step by step: the traces that broke earlier wordings of the protocol
- * (numbers as in the list of models), zombies, stalls and lost answers.
+ * (T2, T3, T4, T5, T6, T8, T9, T11), zombies, stalls and lost answers.
  */
 class ChainTraceTest {
 

@@ -24,7 +24,7 @@ class BasesTest {
   }
 
   /**
-   * Trace 1 of the models: the published bound lags; only the end of a checkpoint after the
+   * The published bound lags (T1); only the end of a checkpoint after the
    * snapshot is an upper bound.
    */
   @Test

@@ -30,8 +30,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 /**
  * Random lives of a job: some changes, a checkpoint with or without a materialization or a
  * changelog, a restore with another parallelism, and again. What is restored must read as what was
- * written. The second of the models of the protocol (traces 1 and 10), with the real {@link
- * Restorer}; the rules that the model broke are broken here too, and must be noticed.
+ * written (T1, T10). As models/generations.py, with the real {@link Restorer}; the rules that the
+ * model broke are broken here too, and must be noticed.
  */
 final class GenerationsModelTest {
 
@@ -40,7 +40,7 @@ final class GenerationsModelTest {
       Integer.getInteger("seeds", Boolean.getBoolean("alluvium.full") ? 3_000 : 60);
   private static final SerializerSnapshot KEY = new SerializerSnapshot("int", 1, new byte[0]);
 
-  /** A rule of the architecture that is not kept. */
+  /** A rule of the protocol that is not kept. */
   private enum Broken {
     NOTHING,
     /** The lower bound of what files hold is taken for what they hold. */

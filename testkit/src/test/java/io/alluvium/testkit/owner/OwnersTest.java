@@ -23,8 +23,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Owners, takers and zombies of one job against the real catalog (models m2 and m2x): after every
- * step the newest manifest names no missing blob, no output is lost or doubled, what was rolled
+ * Owners, takers and zombies of one job against the real catalog, as in models/chain.py: after
+ * every step the newest manifest names no missing blob, no output is lost or doubled, what was rolled
  * back is never committed, ids increase, and there is one owner at a time.
  */
 final class OwnersTest {
