@@ -40,8 +40,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Traces that broke earlier wordings of the protocol, step by step against the real classes, with
- * their numbers in docs/protocol.md (T1, T3, T7, T9, T10, T12, T13, T14). Those about several owners
- * are in the catalog's own tests (T2, T3, T4, T5, T6, T8, T9, T11).
+ * their numbers in docs/protocol.md (T1, T3, T7, T9, T10, T12, T13, T14). Those about several
+ * owners are in the catalog's own tests (T2, T3, T4, T5, T6, T8, T9, T11).
  */
 final class TracesTest {
 

@@ -28,8 +28,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Materializes the table of one backend from time to time, at randomized moments, without stopping
- * its task (P3, P6). Thread-safe; guarded by {@code this}, never held across
- * I/O.
+ * its task (P3, P6). Thread-safe; guarded by {@code this}, never held across I/O.
  */
 public final class TableMaterializer implements AutoCloseable {
 

@@ -24,8 +24,8 @@ class BasesTest {
   }
 
   /**
-   * The published bound lags (T1); only the end of a checkpoint after the
-   * snapshot is an upper bound.
+   * The published bound lags (T1); only the end of a checkpoint after the snapshot is an upper
+   * bound.
    */
   @Test
   void bind_afterTheSnapshotReturned_notesItsEndAsContainedUpTo() {

@@ -18,8 +18,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * Every short sequence of changes of two lists, replayed from every position onto files that hold
- * any part of it, must read as the sequence does: as models/replay.py (T12, T13), against the
- * real {@link Coalescer}, and against ways to coalesce that are wrong.
+ * any part of it, must read as the sequence does: as models/replay.py (T12, T13), against the real
+ * {@link Coalescer}, and against ways to coalesce that are wrong.
  */
 final class ReplayModelTest {
 

@@ -14,8 +14,8 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * The chain of slots as it is in the store, and what must hold of it after every step (C3, C3a, C4 and C6).
- * Reads the documented format by itself. Used by whoever has the turn of a simulation.
+ * The chain of slots as it is in the store, and what must hold of it after every step (C3, C3a, C4
+ * and C6). Reads the documented format by itself. Used by whoever has the turn of a simulation.
  */
 public final class Chain {
 

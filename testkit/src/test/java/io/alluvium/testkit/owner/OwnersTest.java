@@ -24,8 +24,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Owners, takers and zombies of one job against the real catalog, as in models/chain.py: after
- * every step the newest manifest names no missing blob, no output is lost or doubled, what was rolled
- * back is never committed, ids increase, and there is one owner at a time.
+ * every step the newest manifest names no missing blob, no output is lost or doubled, what was
+ * rolled back is never committed, ids increase, and there is one owner at a time.
  */
 final class OwnersTest {
 
