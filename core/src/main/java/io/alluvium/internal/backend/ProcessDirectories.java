@@ -89,6 +89,19 @@ final class ProcessDirectories implements AutoCloseable {
     this.roots = List.copyOf(roots);
   }
 
+  /**
+   * Whose table files are kept. Immutable.
+   *
+   * @param store where its checkpoints are: two jobs may well have the same name
+   */
+  record Chain(String job, String store) {
+
+    private String directoryName() {
+      UUID place = UUID.nameUUIDFromBytes(store.getBytes(StandardCharsets.UTF_8));
+      return URLEncoder.encode(job, StandardCharsets.UTF_8) + "-" + place;
+    }
+  }
+
   /** A directory, and the channel that holds its lock. */
   private record Held(Path directory, FileChannel lock) {}
 
@@ -236,17 +249,17 @@ final class ProcessDirectories implements AutoCloseable {
    * Those of ranges that overlap it are of another parallelism, which the job no longer has, and
    * are deleted.
    */
-  Path recovery(String job, KeyGroupRange keyGroups) {
+  Path recovery(Chain chain, KeyGroupRange keyGroups) {
     prepare();
-    Path all = make(recoveryOf(job, keyGroups));
+    Path all = make(recoveryOf(chain, keyGroups));
     Path own = all.resolve(keyGroups.from() + "-" + keyGroups.to());
     deleteOverlapping(all, keyGroups, Optional.of(own));
     return own;
   }
 
   /** Local recovery is off: deletes what it once kept for these key groups. */
-  void forgetRecovery(String job, KeyGroupRange keyGroups) {
-    Path all = recoveryOf(job, keyGroups);
+  void forgetRecovery(Chain chain, KeyGroupRange keyGroups) {
+    Path all = recoveryOf(chain, keyGroups);
     if (!Files.isDirectory(all)) {
       return;
     }
@@ -260,12 +273,8 @@ final class ProcessDirectories implements AutoCloseable {
     }
   }
 
-  private Path recoveryOf(String job, KeyGroupRange keyGroups) {
-    return roots
-        .get(rootOf(keyGroups))
-        .path()
-        .resolve(RECOVERY)
-        .resolve(URLEncoder.encode(job, StandardCharsets.UTF_8));
+  private Path recoveryOf(Chain chain, KeyGroupRange keyGroups) {
+    return roots.get(rootOf(keyGroups)).path().resolve(RECOVERY).resolve(chain.directoryName());
   }
 
   private static void deleteOverlapping(Path all, KeyGroupRange keyGroups, Optional<Path> except) {

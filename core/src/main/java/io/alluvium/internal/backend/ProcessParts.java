@@ -52,6 +52,7 @@ final class ProcessParts implements AutoCloseable {
   private final ReplaySpeed replaySpeed = new ReplaySpeed();
   private final ProcessDirectories directories;
   private final BlobStore store;
+  private final String checkpointUri;
   private final Execution execution;
   private final UploadPacer pacer;
   private final Optional<SlotCatalog> catalog;
@@ -72,6 +73,7 @@ final class ProcessParts implements AutoCloseable {
       directories = new ProcessDirectories(LocalRoot.of(configuration));
       opened.push(directories::close);
       List<BlobStore> stores = components.store().map(List::of).orElseGet(this::openStores);
+      checkpointUri = stores.get(0).uri();
       opened.push(this::closeTables);
       // Its threads stop before what they work on is closed.
       execution = components.execution().orElseGet(this::threads);
@@ -222,14 +224,18 @@ final class ProcessParts implements AutoCloseable {
     catalog.ifPresent(chain -> chain.made(keyGroups, restoreFrom));
   }
 
-  /** The name under which local copies outlive the process. */
-  String job() {
-    return catalog().job();
+  /** Whose local copies outlive the process. */
+  ProcessDirectories.Chain chain() {
+    return chainOf(catalog());
   }
 
-  /** As {@link #job()}; empty when a host keeps the checkpoints, and local recovery with them. */
-  Optional<String> ownedJob() {
-    return catalog.map(SlotCatalog::job);
+  /** As {@link #chain}; empty when a host keeps the checkpoints, and local recovery with them. */
+  Optional<ProcessDirectories.Chain> ownedChain() {
+    return catalog.map(this::chainOf);
+  }
+
+  private ProcessDirectories.Chain chainOf(SlotCatalog own) {
+    return new ProcessDirectories.Chain(own.job(), checkpointUri);
   }
 
   CheckpointInspector inspector() {

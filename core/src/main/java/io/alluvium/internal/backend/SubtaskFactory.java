@@ -169,9 +169,9 @@ final class SubtaskFactory {
     }
     if (configuration.get(CoreOptions.LOCAL_RECOVERY)) {
       return Optional.of(
-          new LocalFileCache(process.directories().recovery(process.job(), keyGroups)));
+          new LocalFileCache(process.directories().recovery(process.chain(), keyGroups)));
     }
-    process.ownedJob().ifPresent(job -> process.directories().forgetRecovery(job, keyGroups));
+    process.ownedChain().ifPresent(own -> process.directories().forgetRecovery(own, keyGroups));
     return Optional.empty();
   }
 

@@ -91,12 +91,16 @@ final class LocalRootTest {
     try (ProcessDirectories directories =
         new ProcessDirectories(List.of(new LocalRoot(root, LocalRoot.Kind.CONFIGURED)))) {
       Path table = directories.table(new KeyGroupRange(0, 1));
-      Path recovery = directories.recovery("job", new KeyGroupRange(0, 1));
+      Path recovery =
+          directories.recovery(
+              new ProcessDirectories.Chain("job", "file:///a"), new KeyGroupRange(0, 1));
       assertThat(rights(root)).isEqualTo("rwxrwxrwx");
       assertThat(rights(root.resolve(root.relativize(table).getName(0)))).isEqualTo("rwx------");
-      assertThat(recovery).isEqualTo(root.resolve("recovery/job/0-1"));
+      Path job = recovery.resolveSibling(".").normalize();
+      assertThat(job.resolveSibling(".").normalize()).isEqualTo(root.resolve("recovery"));
+      assertThat(recovery).hasFileName("0-1");
       assertThat(rights(root.resolve("recovery"))).isEqualTo("rwx------");
-      assertThat(rights(root.resolve("recovery/job"))).isEqualTo("rwx------");
+      assertThat(rights(job)).isEqualTo("rwx------");
     }
   }
 

@@ -7,6 +7,7 @@ import io.alluvium.KeyGroupRange;
 import io.alluvium.StateBackendException;
 import io.alluvium.internal.backend.LocalDirectoriesProcess.Action;
 import io.alluvium.internal.backend.LocalDirectoriesProcess.Ended;
+import io.alluvium.internal.backend.ProcessDirectories.Chain;
 import java.io.File;
 import java.io.IOException;
 import java.lang.reflect.Constructor;
@@ -145,18 +146,36 @@ final class ProcessDirectoriesTest {
   @Test
   void forgetRecovery_deletesWhatWasKeptForTheRange_andLeavesTheRest() throws IOException {
     try (ProcessDirectories directories = new ProcessDirectories(roots())) {
-      Path kept = Files.createDirectories(directories.recovery("a/b", RANGE));
+      Chain chain = new Chain("a/b", "file:///a");
+      Path kept = Files.createDirectories(directories.recovery(chain, RANGE));
       Files.writeString(kept.resolve("file"), "x");
-      Path other = Files.createDirectories(directories.recovery("a/b", new KeyGroupRange(4, 8)));
-      Path ofAnotherJob = Files.createDirectories(directories.recovery("c", RANGE));
+      Path other = Files.createDirectories(directories.recovery(chain, new KeyGroupRange(4, 8)));
+      Path ofAnotherJob =
+          Files.createDirectories(directories.recovery(new Chain("c", "file:///a"), RANGE));
 
-      directories.forgetRecovery("a/b", RANGE);
+      directories.forgetRecovery(chain, RANGE);
       assertThat(kept).doesNotExist();
       assertThat(other).isDirectory();
-      directories.forgetRecovery("a/b", new KeyGroupRange(0, 8));
+      directories.forgetRecovery(chain, new KeyGroupRange(0, 8));
       assertThat(other.getParent()).doesNotExist();
-      directories.forgetRecovery("a/b", RANGE);
+      directories.forgetRecovery(chain, RANGE);
       assertThat(ofAnotherJob).isDirectory();
+    }
+  }
+
+  /** Two users of a machine, or two environments, call their jobs the same. */
+  @Test
+  void recovery_ofAJobOfTheSameNameElsewhere_isLeftAlone() throws IOException {
+    try (ProcessDirectories directories = new ProcessDirectories(roots())) {
+      Chain test = new Chain("counts", "s3://test/checkpoints");
+      Chain production = new Chain("counts", "s3://production/checkpoints");
+      Path kept = Files.createDirectories(directories.recovery(production, RANGE));
+
+      directories.forgetRecovery(test, RANGE);
+      assertThat(kept).isDirectory();
+      assertThat(directories.recovery(test, new KeyGroupRange(0, 8))).isNotEqualTo(kept);
+      assertThat(kept).isDirectory();
+      assertThat(directories.recovery(production, RANGE)).isEqualTo(kept);
     }
   }
 
