@@ -3,6 +3,7 @@ package io.alluvium;
 import io.alluvium.spi.Incarnation;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * The chain of a job's checkpoints and who owns it. The owner is the writer of the greatest slot;
@@ -42,6 +43,13 @@ public interface CheckpointCatalog {
 
   /** The newest confirmed checkpoint of this owner, or the one it restored from. */
   Optional<Checkpoint> latest();
+
+  /**
+   * The greatest id that is known of the chain, checkpoints included that a fallback skipped or
+   * that {@link #startOver} left behind: the id of a commit must be greater. Empty when there never
+   * was a checkpoint that can be read.
+   */
+  OptionalLong greatestCheckpointId();
 
   /**
    * The checkpoint to try when restoring from {@code damaged} failed with {@code CORRUPT}: the next

@@ -29,6 +29,13 @@ public interface CheckpointInspector {
   List<Entry> list();
 
   /**
+   * The manifests from the newest down to the first one that is sound, as {@link #list} tells them;
+   * slots that cannot be read are told whether or not the job goes on without them. Asks for few
+   * slots, however often the job was started. Empty when there is none.
+   */
+  List<Entry> newest();
+
+  /**
    * Reads and checks every byte that a checkpoint refers to, then every other blob under the
    * directory.
    *

@@ -84,11 +84,15 @@ public interface KeyedBackend<K> extends AutoCloseable {
 
   /**
    * The checkpoint is part of a stored manifest. Aborts every older one that is still pending.
-   * Idempotent.
+   * Idempotent; of an id that is not pending only the older ones are settled.
    */
   void confirm(long checkpointId);
 
-  /** The checkpoint will never be used. Idempotent; a confirmed one stays confirmed. */
+  /**
+   * The checkpoint is not needed any more: what only it names may be collected from now on, and a
+   * later commit of it fails once that has happened. Idempotent; a confirmed one stays confirmed,
+   * and an id that is not pending is ignored.
+   */
   void abort(long checkpointId);
 
   /**

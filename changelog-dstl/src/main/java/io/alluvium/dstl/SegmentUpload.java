@@ -291,6 +291,7 @@ final class SegmentUpload {
       return;
     }
     stored = true;
+    after.add(() -> uploader.outage().stored());
     Set<BlockLedger> ledgers = new LinkedHashSet<>();
     for (int i = 0; i < blocks.size(); i++) {
       Block block = blocks.get(i);
@@ -334,6 +335,7 @@ final class SegmentUpload {
       ledger.failed(this, retry.attemptsOfAWaiter(), failure, after);
     }
     after.add(() -> uploader.metrics().uploadFailed(cause));
+    after.add(() -> uploader.outage().refused(count, message));
     after.add(
         () -> {
           if (!uploader

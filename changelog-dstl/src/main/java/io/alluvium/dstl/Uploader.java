@@ -48,6 +48,7 @@ final class Uploader {
   private final Consumer<BlobName> unreferenced;
   private final BufferPool pool = new BufferPool();
   private final Delays delays;
+  private final Outage outage = new Outage();
   private final Object lock = new Object();
 
   @GuardedBy("lock")
@@ -112,6 +113,10 @@ final class Uploader {
 
   Delays delays() {
     return delays;
+  }
+
+  Outage outage() {
+    return outage;
   }
 
   RandomGenerator random() {

@@ -11,6 +11,9 @@ import io.alluvium.spi.Changelog;
 import io.alluvium.testkit.blob.BlobOp;
 import io.alluvium.testkit.blob.FaultyBlobStore;
 import io.alluvium.testkit.blob.MapBlobStore;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -75,6 +78,34 @@ final class UploadTest {
     assertThat(trace).hasSize(2);
     assertThat(trace.get(0)).isEqualTo(trace.get(1) + " -> fail before");
     assertThat(map.content()).hasSize(1);
+  }
+
+  /**
+   * Each segment is refused many times; a person wants to know once, and of the next outage too.
+   */
+  @Test
+  void put_refusedForLong_isToldOnceForEachOutage() {
+    PrintStream before = System.err;
+    ByteArrayOutputStream said = new ByteArrayOutputStream();
+    System.setErr(new PrintStream(said, true, StandardCharsets.UTF_8));
+    try {
+      for (int outage = 1; outage <= 2; outage++) {
+        store.rule("fail before put data/*");
+        for (int id = 1; id <= 3; id++) {
+          Changelog changelog = log.open(10L * outage + id);
+          Log.fill(changelog, 10, 40);
+          CompletableFuture<List<BlockRef>> unused = changelog.persist(0);
+          execution.pass(Duration.ofSeconds(20));
+        }
+        assertThat(said.toString(StandardCharsets.UTF_8).lines())
+            .hasSize(outage)
+            .allMatch(line -> line.contains("cannot store 'data/") && line.contains("3 attempts"));
+        store.clearRules();
+        execution.pass(Duration.ofMinutes(5));
+      }
+    } finally {
+      System.setErr(before);
+    }
   }
 
   @Test

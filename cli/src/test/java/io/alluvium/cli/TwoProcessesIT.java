@@ -51,14 +51,13 @@ final class TwoProcessesIT {
   void secondProcess_onTheSameJob_fencesTheFirst_andTheResultIsExact() throws Exception {
     // Slow enough not to finish before the second one takes over, however long that takes to start.
     Process first = start(List.of(), "--rate", "100/s");
-    BufferedReader reader = first.errorReader(StandardCharsets.UTF_8);
-    List<String> messages = new ArrayList<>();
-    awaitCheckpoints(reader, 3, messages);
+    Said said = new Said(first);
+    said.awaitCheckpoints(3);
     Process second = start(List.of());
     List<String> secondMessages = second.errorReader(StandardCharsets.UTF_8).lines().toList();
     assertThat(second.waitFor()).as("%s", secondMessages).isZero();
 
-    messages.addAll(reader.lines().toList());
+    List<String> messages = said.awaitEnd();
     assertThat(first.waitFor()).as("%s", messages).isEqualTo(1);
     assertThat(messages).noneMatch(line -> line.startsWith("\tat "));
     assertThat(messages.get(messages.size() - 1))
@@ -67,13 +66,59 @@ final class TwoProcessesIT {
     assertExact();
   }
 
-  private static void awaitCheckpoints(BufferedReader reader, int count, List<String> messages)
-      throws IOException {
-    for (int confirmed = 0; confirmed < count; ) {
-      String line = reader.readLine();
-      assertThat(line).as("%s", messages).isNotNull();
-      messages.add(line);
-      confirmed += line.startsWith("checkpoint ") ? 1 : 0;
+  /**
+   * What a process says, read as it comes: once the pipe is full, it would wait for its reader.
+   * Guarded by itself.
+   */
+  private static final class Said {
+    private final List<String> lines = new ArrayList<>();
+    private final Thread reader;
+    private int checkpoints;
+    private boolean ended;
+
+    Said(Process process) {
+      BufferedReader from = process.errorReader(StandardCharsets.UTF_8);
+      reader =
+          new Thread(
+              () -> {
+                try {
+                  from.lines().forEach(this::add);
+                } finally {
+                  end();
+                }
+              },
+              "messages of " + process.pid());
+      reader.setDaemon(true);
+      reader.start();
+    }
+
+    private synchronized void add(String line) {
+      lines.add(line);
+      checkpoints += line.startsWith("checkpoint ") ? 1 : 0;
+      notifyAll();
+    }
+
+    private synchronized void end() {
+      ended = true;
+      notifyAll();
+    }
+
+    synchronized List<String> all() {
+      return List.copyOf(lines);
+    }
+
+    /** Waits for that many more checkpoints than there are now. */
+    synchronized void awaitCheckpoints(int count) throws InterruptedException {
+      int wanted = checkpoints + count;
+      while (checkpoints < wanted) {
+        assertThat(ended).as("%s", lines).isFalse();
+        wait();
+      }
+    }
+
+    List<String> awaitEnd() throws InterruptedException {
+      reader.join();
+      return all();
     }
   }
 
@@ -81,9 +126,8 @@ final class TwoProcessesIT {
   @Test
   void mistypedCommands_leaveTheRunningJobAlone() throws Exception {
     Process running = start(List.of(), "--rate", "50/s");
-    BufferedReader reader = running.errorReader(StandardCharsets.UTF_8);
-    List<String> messages = new ArrayList<>();
-    awaitCheckpoints(reader, 2, messages);
+    Said said = new Said(running);
+    said.awaitCheckpoints(2);
     Path changed = Files.writeString(dir.resolve("changed.txt"), "something else\n");
     Path csv = Files.writeString(dir.resolve("in.csv"), "k,t,v\na,1,1\n");
     refused("this job has 128, not 64", input, "--max-parallelism", "64");
@@ -122,9 +166,9 @@ final class TwoProcessesIT {
     // Printed before or after: the newest that is stored now must not stay the newest.
     long newest = newestCheckpoint();
     while (newestCheckpoint() == newest) {
-      awaitCheckpoints(reader, 1, messages);
+      said.awaitCheckpoints(1);
     }
-    assertThat(running.isAlive()).as("%s", messages).isTrue();
+    assertThat(running.isAlive()).as("%s", said.all()).isTrue();
   }
 
   private long newestCheckpoint() {

@@ -90,10 +90,13 @@ public interface ByteBackend extends AutoCloseable {
    */
   CompletableFuture<CheckpointHandle> copy(long checkpointId, BlobStore into);
 
-  /** The checkpoint is kept. Aborts every older one that is still pending. Idempotent. */
+  /**
+   * The checkpoint is kept. Aborts every older one that is still pending. Idempotent; of an id that
+   * is not pending only the older ones are settled.
+   */
   void confirm(long checkpointId);
 
-  /** The checkpoint will never be used. Idempotent. */
+  /** The checkpoint will never be used. Idempotent; an id that is not pending is ignored. */
   void abort(long checkpointId);
 
   /** Every blob that a later checkpoint, or a pending one, may name. */

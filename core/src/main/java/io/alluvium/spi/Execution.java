@@ -52,14 +52,41 @@ public interface Execution extends AutoCloseable {
     try {
       to.execute(task);
       return;
-    } catch (RejectedExecutionException e) {
-      refusal = StateBackendException.of(Kind.CLOSED, "the threads of this process are stopped", e);
     } catch (RuntimeException | Error e) {
-      refusal =
-          StateBackendException.unavailable(
-              "no thread could be had (" + e + "); threads may be limited for this process", e);
+      refusal = refusal(e);
     }
     refused.accept(refusal);
+  }
+
+  /**
+   * As {@link #handOff(Executor, Runnable, Consumer)}, after a delay on the scheduler's thread. A
+   * task that was refused may run all the same: a scheduler may keep what it failed to start a
+   * thread for.
+   *
+   * @param task short; does not block
+   * @return the task; of a refused one a stand-in
+   */
+  static Scheduled handOff(
+      Execution to, Duration delay, Runnable task, Consumer<StateBackendException> refused) {
+    StateBackendException refusal;
+    try {
+      return to.schedule(delay, task);
+    } catch (RuntimeException | Error e) {
+      refusal = refusal(e);
+    }
+    refused.accept(refusal);
+    return () -> {};
+  }
+
+  private static StateBackendException refusal(Throwable failure) {
+    if (failure instanceof RejectedExecutionException
+        || (failure instanceof StateBackendException known && known.kind() == Kind.CLOSED)) {
+      return StateBackendException.of(
+          Kind.CLOSED, "the threads of this process are stopped", failure);
+    }
+    return StateBackendException.unavailable(
+        "no thread could be had (" + failure + "); threads may be limited for this process",
+        failure);
   }
 
   /** A scheduled task that has not run yet. */

@@ -103,7 +103,7 @@ final class Database implements AutoCloseable {
       throw Codecs.isMissing(e)
           ? Codecs.missing(e, directory)
           : RocksDbFailures.of(e, "open a table", directory);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       natives.close();
       throw e;
     }

@@ -13,7 +13,7 @@ import org.rocksdb.AbstractNativeReference;
  * Native objects of one owner, closed in reverse order of their creation. A half-built owner closes
  * what it has by closing this. Confined to one thread at a time; only the count is shared.
  */
-final class Natives implements AutoCloseable {
+class Natives implements AutoCloseable {
 
   private final AtomicInteger live;
   private final Deque<AutoCloseable> open = new ArrayDeque<>();
@@ -31,7 +31,13 @@ final class Natives implements AutoCloseable {
   }
 
   <T extends AbstractNativeReference> T add(T reference) {
-    open.push(reference);
+    try {
+      open.push(reference);
+    } catch (Error e) {
+      // Without memory to remember it.
+      reference.close();
+      throw e;
+    }
     live.incrementAndGet();
     return reference;
   }
@@ -64,7 +70,7 @@ final class Natives implements AutoCloseable {
       live.decrementAndGet();
       try {
         reference.close();
-      } catch (Exception e) {
+      } catch (Exception | Error e) {
         if (first == null) {
           first =
               e instanceof RuntimeException unchecked

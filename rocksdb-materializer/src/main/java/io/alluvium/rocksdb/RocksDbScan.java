@@ -61,7 +61,7 @@ final class RocksDbScan implements TableScan {
       }
       this.iterator = natives.add(database.db().newIterator(database.data(), options));
       this.from = from;
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       natives.close();
       throw e;
     }

@@ -46,7 +46,7 @@ final class RocksDbTables implements TableProvider.Tables {
     this.host = host;
     try {
       this.memory = new SharedMemory(configuration, host, natives);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       natives.close();
       throw e;
     }
@@ -71,9 +71,24 @@ final class RocksDbTables implements TableProvider.Tables {
       if (host.checksDisk()) {
         boolean unused = diskProbe.check(directory);
       }
-      Natives tableNatives = natives.sibling();
-      Database database =
-          new TableRestore(settings, directory, keyGroups).open(parts, foreign, tableNatives);
+      return open(directory, keyGroups, parts, foreign, natives.sibling());
+    } catch (IOException e) {
+      throw RocksDbFailures.of(e, "make the directory of a table", directory);
+    } finally {
+      guard.exit();
+    }
+  }
+
+  private Table open(
+      Path directory,
+      KeyGroupRange keyGroups,
+      List<TablePart> parts,
+      Function<TablePart, TableScan> foreign,
+      Natives tableNatives) {
+    Database database =
+        new TableRestore(settings, directory, keyGroups).open(parts, foreign, tableNatives);
+    boolean done = false;
+    try {
       RocksDbTable table =
           new RocksDbTable(
               database,
@@ -82,13 +97,14 @@ final class RocksDbTables implements TableProvider.Tables {
               settings,
               execution,
               open::remove);
-      open.add(table);
       host.opened(table);
+      open.add(table);
+      done = true;
       return table;
-    } catch (IOException e) {
-      throw RocksDbFailures.of(e, "make the directory of a table", directory);
     } finally {
-      guard.exit();
+      if (!done) {
+        tableNatives.close();
+      }
     }
   }
 
@@ -105,7 +121,7 @@ final class RocksDbTables implements TableProvider.Tables {
             KeyBounds.bound(part.keyGroups().from()),
             KeyBounds.bound(part.keyGroups().to()),
             closed -> database.close());
-      } catch (RuntimeException e) {
+      } catch (RuntimeException | Error e) {
         database.close();
         throw e;
       }

@@ -64,7 +64,7 @@ final class SortedFileLoader implements AutoCloseable {
     } catch (IOException e) {
       natives.close();
       throw RocksDbFailures.of(e, "make a directory for loading", workDirectory);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       natives.close();
       throw e;
     }

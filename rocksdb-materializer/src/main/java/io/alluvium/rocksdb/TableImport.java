@@ -115,7 +115,7 @@ final class TableImport {
         database.db().flush(flush, database.data());
       }
       return source;
-    } catch (RocksDBException | RuntimeException e) {
+    } catch (RocksDBException | RuntimeException | Error e) {
       database.close();
       throw e;
     }

@@ -75,7 +75,7 @@ final class TableRestore {
     } catch (RocksDBException e) {
       natives.close();
       throw RocksDbFailures.of(e, "restore a table", directory);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       natives.close();
       throw e;
     }

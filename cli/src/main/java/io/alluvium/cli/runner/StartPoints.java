@@ -1,7 +1,6 @@
 package io.alluvium.cli.runner;
 
 import io.alluvium.Checkpoint;
-import io.alluvium.CheckpointCatalog;
 import io.alluvium.CheckpointInspector;
 import io.alluvium.RestoreMode;
 import io.alluvium.StateBackend;
@@ -35,6 +34,8 @@ final class StartPoints {
   /** What the input was found to be; it is long to read. */
   private List<Fingerprint> unchangedSince = List.of();
 
+  private Optional<Beginning> planned = Optional.empty();
+
   StartPoints(RunSettings settings, List<InputFile> files, StateBackend backend) {
     this.settings = settings;
     this.files = files;
@@ -44,30 +45,31 @@ final class StartPoints {
   /** Throws what {@link #choose} would throw after the takeover; nothing is written. */
   void check() {
     if (settings.start() == RunSettings.StartMode.FRESH) {
-      checkBeginning();
+      Beginning unused = planned();
       return;
     }
-    Optional<List<CheckpointInspector.Entry>> stored = stored();
+    Optional<List<CheckpointInspector.Entry>> stored = newestStored();
     if (stored.isEmpty()) {
       return;
     }
-    Optional<Checkpoint> newest =
-        stored.get().stream()
-            .filter(entry -> entry.problem().isEmpty())
-            .flatMap(entry -> entry.checkpoint().stream())
-            .reduce((first, second) -> second);
-    if (newest.isPresent() && newest.get().job().equals(settings.jobName())) {
-      JobMetadata unused = checkSame(newest.get());
-    } else if (stored.get().isEmpty()) {
+    if (stored.get().isEmpty()) {
       checkNoOutput();
-      checkBeginning();
+      Beginning unused = planned();
+      return;
+    }
+    // Damage above it is refused by the takeover before it writes, or passed over.
+    for (CheckpointInspector.Entry entry : stored.get()) {
+      Optional<Checkpoint> newest = entry.checkpoint();
+      if (newest.isPresent() && newest.get().job().equals(settings.jobName())) {
+        JobMetadata unused = checkSame(newest.get());
+      }
     }
   }
 
   /** Empty while storage is away: the takeover is patient with it and tells. */
-  private Optional<List<CheckpointInspector.Entry>> stored() {
+  private Optional<List<CheckpointInspector.Entry>> newestStored() {
     try {
-      return Optional.of(backend.inspector().list());
+      return Optional.of(backend.inspector().newest());
     } catch (StateBackendException e) {
       if (e.kind() == StateBackendException.Kind.UNAVAILABLE) {
         return Optional.empty();
@@ -173,29 +175,39 @@ final class StartPoints {
     }
   }
 
-  private int checkBeginning() {
-    int maxParallelism = settings.maxParallelism().orElse(DEFAULT_MAX_PARALLELISM);
-    checkParallelism(maxParallelism);
-    return maxParallelism;
+  /** What a job that starts at the beginning of its input reads. Immutable. */
+  private record Beginning(int maxParallelism, List<Fingerprint> files, List<Split> splits) {}
+
+  /** Worked out once: input that cannot be read is told before anything durable is touched. */
+  private Beginning planned() {
+    if (planned.isEmpty()) {
+      int maxParallelism = settings.maxParallelism().orElse(DEFAULT_MAX_PARALLELISM);
+      checkParallelism(maxParallelism);
+      planned =
+          Optional.of(
+              new Beginning(
+                  maxParallelism,
+                  files.stream().map(InputFiles::fingerprint).toList(),
+                  SplitPlanner.plan(
+                      files,
+                      settings.job().format(),
+                      files.stream().map(file -> settings.job().headerBytes(file)).toList())));
+    }
+    return planned.get();
   }
 
   private StartPoint beginning() {
-    int maxParallelism = checkBeginning();
-    List<Split> splits =
-        SplitPlanner.plan(
-            files,
-            settings.job().format(),
-            files.stream().map(file -> settings.job().headerBytes(file)).toList());
+    Beginning plan = planned();
     long first = greatestCheckpoint(0) + 1;
     JobMetadata metadata =
         new JobMetadata(
             JobMetadata.FORMAT,
             settings.job().kind(),
             settings.job().parameters(),
-            maxParallelism,
-            files.stream().map(InputFiles::fingerprint).toList(),
-            splits,
-            splits.stream().map(Position::startOf).toList(),
+            plan.maxParallelism(),
+            plan.files(),
+            plan.splits(),
+            plan.splits().stream().map(Position::startOf).toList(),
             first,
             List.of(),
             Map.of(),
@@ -206,13 +218,8 @@ final class StartPoints {
 
   /** Ids are never used again, not even those of output whose checkpoint is gone or damaged. */
   private long greatestCheckpoint(long atLeast) {
-    long greatest = Math.max(atLeast, FileSink.greatestCheckpoint(settings.output()));
-    CheckpointCatalog catalog = backend.catalog();
-    greatest = Math.max(greatest, catalog.latest().map(Checkpoint::id).orElse(0L));
-    for (CheckpointInspector.Entry entry : backend.inspector().list()) {
-      greatest = Math.max(greatest, entry.checkpoint().map(Checkpoint::id).orElse(0L));
-    }
-    return greatest;
+    long stored = backend.catalog().greatestCheckpointId().orElse(0);
+    return Math.max(Math.max(atLeast, stored), FileSink.greatestCheckpoint(settings.output()));
   }
 
   /** Whether a checkpoint is that of a finished job whose output was removed since. */

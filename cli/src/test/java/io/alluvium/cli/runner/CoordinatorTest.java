@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -142,6 +143,11 @@ final class CoordinatorTest {
     @Override
     public Optional<Checkpoint> latest() {
       return Optional.empty();
+    }
+
+    @Override
+    public OptionalLong greatestCheckpointId() {
+      return OptionalLong.empty();
     }
 
     @Override

@@ -97,9 +97,6 @@ final class ByteSubtask implements ByteBackend {
 
   private final CompletableFuture<Void> released = new CompletableFuture<>();
 
-  /** Why it can take no checkpoint any more. */
-  private volatile @Nullable StateBackendException torn;
-
   /** Who closes it; set once. */
   private final AtomicReference<@Nullable Thread> closer = new AtomicReference<>();
 
@@ -226,6 +223,7 @@ final class ByteSubtask implements ByteBackend {
 
   private CompletableFuture<CheckpointHandle> synchronously(
       long checkpointId, Formats formats, LongFunction<Triggered> trigger) {
+    StateBackendException torn = parts.writes.torn();
     if (torn != null) {
       return CompletableFuture.failedFuture(torn);
     }
@@ -236,6 +234,7 @@ final class ByteSubtask implements ByteBackend {
     long position = triggered.position();
     long tailBytes = parts.changelog.bytesSince(position);
     context.metrics.tail(tailBytes);
+    parts.materializer.catchUp();
     if (context.replaysTooLong.test(tailBytes)) {
       parts.materializer.runSoon();
     }
@@ -243,8 +242,9 @@ final class ByteSubtask implements ByteBackend {
     long last = parts.changelog.nextSqn();
     if (last != end) {
       abort(checkpointId);
-      torn = tornSyncPart(end, last);
-      return CompletableFuture.failedFuture(torn);
+      StateBackendException tornNow = tornSyncPart(end, last);
+      parts.writes.torn(tornNow);
+      return CompletableFuture.failedFuture(tornNow);
     }
     CompletableFuture<CheckpointHandle> done =
         tail.thenCombine(
@@ -303,6 +303,10 @@ final class ByteSubtask implements ByteBackend {
   public CompletableFuture<CheckpointHandle> copy(long checkpointId, BlobStore into) {
     return inside(
         () -> {
+          StateBackendException torn = parts.writes.torn();
+          if (torn != null) {
+            return CompletableFuture.failedFuture(torn);
+          }
           parts.table.advance();
           long end = parts.changelog.nextSqn();
           return parts

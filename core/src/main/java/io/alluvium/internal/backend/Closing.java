@@ -28,12 +28,12 @@ final class Closing {
     }
   }
 
-  private @Nullable RuntimeException first;
+  private @Nullable Throwable first;
 
   void run(Runnable step) {
     try {
       step.run();
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       if (first == null) {
         first = e;
       } else {
@@ -43,8 +43,10 @@ final class Closing {
   }
 
   void rethrow() {
-    if (first != null) {
-      throw first;
+    if (first instanceof Error error) {
+      throw error;
+    } else if (first instanceof RuntimeException exception) {
+      throw exception;
     }
   }
 }

@@ -13,6 +13,8 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The checkpoints of one backend between their trigger and their verdict; the one owner of these
@@ -28,6 +30,11 @@ import org.jspecify.annotations.Nullable;
  * Thread-safe; guarded by {@code this}.
  */
 final class PendingCheckpoints {
+
+  private static final Logger LOG = LoggerFactory.getLogger(PendingCheckpoints.class);
+
+  /** No engine has so many under way; one that forgets the verdicts has them soon. */
+  static final int TOLD_FROM = 200;
 
   /** Guarded by the owner's lock. */
   private static final class Pending {
@@ -45,6 +52,7 @@ final class PendingCheckpoints {
   private final LongConsumer trim;
   private final TreeMap<Long, Pending> pending = new TreeMap<>();
   private long lastTriggered = Long.MIN_VALUE;
+  private boolean told;
 
   /**
    * Makes an empty one.
@@ -57,8 +65,28 @@ final class PendingCheckpoints {
     this.trim = trim;
   }
 
-  /** Refuses an id that does not increase. */
-  synchronized void checkId(long checkpointId) {
+  /** Refuses an id that does not increase; tells once when verdicts never come. */
+  void checkId(long checkpointId) {
+    int waiting;
+    long oldest;
+    synchronized (this) {
+      checkIncreases(checkpointId);
+      waiting = pending.size();
+      if (told || waiting < TOLD_FROM) {
+        return;
+      }
+      told = true;
+      oldest = pending.firstKey();
+    }
+    LOG.warn(
+        "{} checkpoints of one backend, from {} on, were neither confirmed nor aborted; what they"
+            + " need is kept in memory and in storage until they are: give each a verdict, or"
+            + " confirm the newest, which settles all older ones",
+        waiting,
+        oldest);
+  }
+
+  private synchronized void checkIncreases(long checkpointId) {
     if (checkpointId <= lastTriggered) {
       throw StateBackendException.invalid(
           "checkpoint id " + checkpointId + " must be greater than the last one, " + lastTriggered);
@@ -85,7 +113,7 @@ final class PendingCheckpoints {
    * @param position where the changelog tail starts
    */
   synchronized void trigger(long checkpointId, long position, CompletableFuture<Bases.Base> base) {
-    checkId(checkpointId);
+    checkIncreases(checkpointId);
     lastTriggered = checkpointId;
     pending.put(checkpointId, new Pending(position, base));
   }

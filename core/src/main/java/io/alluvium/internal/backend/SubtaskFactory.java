@@ -56,6 +56,9 @@ final class SubtaskFactory {
   @GuardedBy("this")
   private @Nullable Restorer restorer;
 
+  @GuardedBy("this")
+  private boolean restoresCancelled;
+
   SubtaskFactory(Configuration configuration, ProcessParts process) {
     this.configuration = configuration;
     this.process = process;
@@ -175,8 +178,9 @@ final class SubtaskFactory {
     return Optional.empty();
   }
 
-  /** Restores that are under way fail soon with {@code CLOSED}. */
+  /** Restores that are under way, and those that begin later, fail soon with {@code CLOSED}. */
   synchronized void cancelRestores() {
+    restoresCancelled = true;
     if (restorer != null) {
       restorer.close();
     }
@@ -196,6 +200,9 @@ final class SubtaskFactory {
                   process.metrics(),
                   process.replaySpeed()),
               Restorer.Settings.ofThisMachine());
+      if (restoresCancelled) {
+        restorer.close();
+      }
     }
     return restorer;
   }

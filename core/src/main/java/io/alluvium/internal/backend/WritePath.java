@@ -1,6 +1,7 @@
 package io.alluvium.internal.backend;
 
 import io.alluvium.StateBackendException;
+import io.alluvium.StateBackendException.Kind;
 import io.alluvium.serializer.ByteWriter;
 import io.alluvium.spi.Changelog;
 import io.alluvium.spi.Operation;
@@ -8,11 +9,12 @@ import io.alluvium.spi.Table;
 import io.alluvium.spi.TableScan;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The one way into the state of a backend: every update is written twice, into the table and into
  * the changelog, the same bytes, serialized once. Confined to the task thread, except {@link
- * #appliedUpTo()} and {@link #close}.
+ * #appliedUpTo()}, {@link #torn} and {@link #close}.
  */
 public final class WritePath {
 
@@ -31,6 +33,9 @@ public final class WritePath {
    * The table comes first: a write that the table refuses (disk full) is not logged, so that the log never holds a
    * change that the table lacks. `applied` is published after both, as a lower bound of what the table holds (P1): the
    * materializer reads it before it takes a snapshot, and replays from there.
+   *
+   * A change that the table holds, or may hold, and the log does not tears the two apart for good: a checkpoint would
+   * restore something else than what the task reads. So none is taken any more.
    */
   private final Table table;
   private final Changelog changelog;
@@ -40,6 +45,8 @@ public final class WritePath {
 
   /** Set by whoever closes; a plain load where it is read. */
   private volatile boolean closed;
+
+  private volatile @Nullable StateBackendException torn;
 
   public WritePath(Table table, Changelog changelog) {
     this.table = table;
@@ -60,7 +67,12 @@ public final class WritePath {
   public void put(byte[] key, int keyLength, byte[] value, int valueLength) {
     checkOpen();
     checkSize(keyLength, valueLength);
-    table.put(key, keyLength, value, valueLength);
+    try {
+      table.put(key, keyLength, value, valueLength);
+    } catch (RuntimeException | Error e) {
+      refused(e);
+      throw e;
+    }
     log(Operation.PUT, key, keyLength, value, valueLength);
   }
 
@@ -70,7 +82,12 @@ public final class WritePath {
 
   public void delete(byte[] key, int keyLength) {
     checkOpen();
-    table.delete(key, keyLength);
+    try {
+      table.delete(key, keyLength);
+    } catch (RuntimeException | Error e) {
+      refused(e);
+      throw e;
+    }
     log(Operation.DELETE, key, keyLength, NOTHING, 0);
   }
 
@@ -81,7 +98,12 @@ public final class WritePath {
   /** Removes every key that starts with {@code prefix}, which reaches at least to the state id. */
   public void deleteRange(byte[] prefix, int prefixLength) {
     checkOpen();
-    table.deleteRange(prefix, prefixLength);
+    try {
+      table.deleteRange(prefix, prefixLength);
+    } catch (RuntimeException | Error e) {
+      refused(e);
+      throw e;
+    }
     log(Operation.DELETE_RANGE, prefix, prefixLength, NOTHING, 0);
   }
 
@@ -93,7 +115,12 @@ public final class WritePath {
   public void merge(byte[] key, int keyLength, byte[] operand, int operandLength) {
     checkOpen();
     checkSize(keyLength, operandLength);
-    table.merge(key, keyLength, operand, operandLength);
+    try {
+      table.merge(key, keyLength, operand, operandLength);
+    } catch (RuntimeException | Error e) {
+      refused(e);
+      throw e;
+    }
     log(Operation.MERGE, key, keyLength, operand, operandLength);
   }
 
@@ -133,8 +160,55 @@ public final class WritePath {
   }
 
   private void log(Operation operation, byte[] key, int keyLength, byte[] value, int valueLength) {
-    changelog.append(operation, key, keyLength, value, valueLength);
+    try {
+      changelog.append(operation, key, keyLength, value, valueLength);
+    } catch (RuntimeException | Error e) {
+      if (changelog.nextSqn() != appliedUpTo()) {
+        // It is logged, and what failed came after, such as an interrupted wait for room.
+        APPLIED.setRelease(this, changelog.nextSqn());
+      } else if (!isClosed(e)) {
+        torn(e, "the local table holds a change that the changelog refused");
+      }
+      throw e;
+    }
     APPLIED.setRelease(this, changelog.nextSqn());
+  }
+
+  /** What a table refuses in so many words it has not applied; after any other failure it may. */
+  private void refused(Throwable failure) {
+    if (!(failure instanceof StateBackendException)) {
+      torn(failure, "the local table may hold a change that is not in the changelog");
+    }
+  }
+
+  private static boolean isClosed(Throwable failure) {
+    return failure instanceof StateBackendException known && known.kind() == Kind.CLOSED;
+  }
+
+  private void torn(Throwable failure, String how) {
+    boolean mistake =
+        failure instanceof StateBackendException known && known.kind() == Kind.INVALID;
+    torn(
+        StateBackendException.of(
+            mistake ? Kind.INVALID : Kind.INTERNAL,
+            "checkpoints of this keyed backend are impossible from now on, because "
+                + how
+                + " ("
+                + (failure instanceof StateBackendException ? failure.getMessage() : failure)
+                + "); older checkpoints are not affected: start the job again",
+            failure));
+  }
+
+  /** No checkpoint is possible any more; the first reason stays. */
+  void torn(StateBackendException why) {
+    if (torn == null) {
+      torn = why;
+    }
+  }
+
+  /** Why no checkpoint is possible any more; null while they are. Any thread. */
+  @Nullable StateBackendException torn() {
+    return torn;
   }
 
   /** A lower bound: every change below it is in the table. Thread-safe. */

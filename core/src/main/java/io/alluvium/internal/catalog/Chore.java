@@ -4,6 +4,7 @@ import io.alluvium.StateBackendException;
 import io.alluvium.spi.Execution;
 import io.alluvium.spi.Metrics;
 import java.time.Duration;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -41,22 +42,35 @@ final class Chore {
     return failures == 0 || execution.nanoTime() - nextNanos >= 0;
   }
 
-  /** Makes an attempt; returns what it failed with. The end of the process is thrown. */
-  @Nullable Throwable attempt(Runnable work) {
+  /**
+   * What an attempt came to.
+   *
+   * @param finished whether nothing is left to do; false also without a failure, for work that
+   *     stopped half-way
+   */
+  record Outcome(boolean finished, @Nullable Throwable failure) {}
+
+  /**
+   * Makes an attempt. The end of the process is thrown.
+   *
+   * @param work returns whether it finished
+   */
+  Outcome attempt(BooleanSupplier work) {
+    boolean finished;
     try {
-      work.run();
+      finished = work.getAsBoolean();
     } catch (RuntimeException | Error e) {
       if (Thread.currentThread().isInterrupted()) {
         throw e;
       }
       failed(e);
-      return e;
+      return new Outcome(false, e);
     }
     if (failures > 0) {
       LOG.info("{} works again, after {} failures", what, failures);
     }
     failures = 0;
-    return null;
+    return new Outcome(finished, null);
   }
 
   private void failed(Throwable failure) {

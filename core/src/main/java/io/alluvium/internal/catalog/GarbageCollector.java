@@ -52,7 +52,7 @@ final class GarbageCollector {
   static final int MAX_REMEMBERED = 10_000;
 
   /** How many are deleted at once. */
-  private static final int BATCH = 1_000;
+  static final int BATCH = 1_000;
 
   private final BlobStore store;
   private final SlotStore slots;
@@ -231,7 +231,7 @@ final class GarbageCollector {
     boolean atEnd = scope == Scope.LISTED_AT_END;
     Throwable failure = null;
     if (scope != Scope.KNOWN && (atEnd || listing.isDue())) {
-      failure = listing.attempt(this::listEverything);
+      failure = listing.attempt(this::listEverything).failure();
     }
     Set<BlobName> garbage =
         new HashSet<>(
@@ -242,24 +242,23 @@ final class GarbageCollector {
     Set<Long> subsumed = ownership.subsumed();
     boolean slotsGone = subsumed.isEmpty();
     if (!slotsGone && (atEnd || slotDeletion.isDue())) {
-      Throwable refused = slotDeletion.attempt(() -> deleteSlots(subsumed));
-      slotsGone = refused == null;
-      failure = failure == null ? refused : failure;
+      Chore.Outcome deletion = slotDeletion.attempt(() -> deleteSlots(subsumed));
+      slotsGone = deletion.finished();
+      failure = failure == null ? deletion.failure() : failure;
     }
     if (!slotsGone) {
       garbage.removeIf(ledger::mayBeNamed);
     }
     boolean blobsGone = garbage.isEmpty();
     if (!blobsGone && (atEnd || blobDeletion.isDue())) {
-      Throwable refused = blobDeletion.attempt(() -> deleteBlobs(garbage));
-      blobsGone = refused == null;
-      failure = failure == null ? refused : failure;
+      Chore.Outcome deletion = blobDeletion.attempt(() -> deleteBlobs(garbage));
+      blobsGone = deletion.finished();
+      failure = failure == null ? deletion.failure() : failure;
     }
     if (atEnd || (!leftoversDeleted && isEverythingListed() && leftovers.isDue())) {
-      Throwable refused =
-          leftovers.attempt(() -> store.deleteLeftovers(atEnd ? Duration.ZERO : LEFTOVERS_AGE));
-      leftoversDeleted |= refused == null;
-      failure = failure == null ? refused : failure;
+      Chore.Outcome deletion = leftovers.attempt(() -> deleteLeftovers(atEnd));
+      leftoversDeleted |= deletion.finished();
+      failure = failure == null ? deletion.failure() : failure;
     }
     forget(slotsGone && blobsGone);
     return failure;
@@ -276,30 +275,45 @@ final class GarbageCollector {
     forgotten |= ownership.forgetBeyond(MAX_REMEMBERED);
   }
 
-  private void deleteSlots(Set<Long> subsumed) {
+  /** Returns false when it stopped half-way: what is left may still be named by manifests. */
+  private boolean deleteSlots(Set<Long> subsumed) {
     List<Long> all = List.copyOf(subsumed);
-    for (int from = 0; from < all.size() && ownership.mayCollect(); from += BATCH) {
+    for (int from = 0; from < all.size(); from += BATCH) {
+      if (!ownership.mayCollect()) {
+        return false;
+      }
       List<Long> batch = all.subList(from, Math.min(all.size(), from + BATCH));
       slots.delete(batch);
       ownership.forget(Set.copyOf(batch));
     }
+    return true;
   }
 
-  private void deleteBlobs(Set<BlobName> garbage) {
+  /** Returns false when it stopped half-way. */
+  private boolean deleteBlobs(Set<BlobName> garbage) {
     List<BlobName> all = garbage.stream().sorted(Comparator.comparing(BlobName::toString)).toList();
-    for (int from = 0; from < all.size() && ownership.mayCollect(); from += BATCH) {
+    for (int from = 0; from < all.size(); from += BATCH) {
+      if (!ownership.mayCollect()) {
+        return false;
+      }
       List<BlobName> batch = all.subList(from, Math.min(all.size(), from + BATCH));
       store.delete(batch.stream().map(BlobName::toString).toList());
       ledger.forget(batch);
       deleted.add(batch.size());
     }
+    return true;
+  }
+
+  private boolean deleteLeftovers(boolean atEnd) {
+    store.deleteLeftovers(atEnd ? Duration.ZERO : LEFTOVERS_AGE);
+    return true;
   }
 
   /**
    * Tells ledger and ownership about every blob and manifest that this owner may delete one day,
    * own slots included that were deleted and came back, by a put that was under way for long.
    */
-  private void listEverything() {
+  private boolean listEverything() {
     List<BlobInfo> blobs = store.list(BlobName.PREFIX);
     NavigableMap<Long, BlobInfo> listed = slots.list();
     Ownership.Owner owner = ownership.owner();
@@ -327,6 +341,7 @@ final class GarbageCollector {
     synchronized (lock) {
       everythingListed = true;
     }
+    return true;
   }
 
   private void readSlotsBelow(long takeoverSlot, SlotIndex slotIndex) {

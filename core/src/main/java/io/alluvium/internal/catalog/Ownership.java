@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.NavigableMap;
 import java.util.NavigableSet;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -222,6 +223,15 @@ final class Ownership {
     synchronized (lock) {
       Owner unused = owner();
       return Optional.ofNullable(latest);
+    }
+  }
+
+  OptionalLong greatestCheckpointId() {
+    synchronized (lock) {
+      Owner unused = owner();
+      return lastCheckpointId == Long.MIN_VALUE
+          ? OptionalLong.empty()
+          : OptionalLong.of(lastCheckpointId);
     }
   }
 

@@ -40,6 +40,7 @@ final class Retrier {
     long delayMillis = FIRST_DELAY_MILLIS;
     boolean told = false;
     while (true) {
+      StateBackendException last;
       try {
         return call.get();
       } catch (StateBackendException e) {
@@ -51,16 +52,25 @@ final class Retrier {
           LOG.warn("{}; trying again for up to {} s", e.getMessage(), total.toSeconds());
           told = true;
         }
+        last = e;
       }
-      pause(random.nextLong(delayMillis + 1));
+      pause(random.nextLong(delayMillis + 1), last);
       delayMillis = Math.min(MAX_DELAY_MILLIS, 2 * delayMillis);
     }
   }
 
-  private void pause(long millis) {
+  /** Without a timer nobody would end the pause: the call has failed then. */
+  private void pause(long millis, StateBackendException last) {
     CompletableFuture<Boolean> over = new CompletableFuture<>();
     Execution.Scheduled unused =
-        execution.schedule(Duration.ofMillis(millis), () -> over.complete(true));
+        Execution.handOff(
+            execution,
+            Duration.ofMillis(millis),
+            () -> over.complete(true),
+            refusal -> {
+              last.addSuppressed(refusal);
+              throw last;
+            });
     Boolean unusedResult = execution.await(over);
   }
 }

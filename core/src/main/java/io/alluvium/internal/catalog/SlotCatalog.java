@@ -19,9 +19,11 @@ import java.util.List;
 import java.util.NavigableMap;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -124,7 +126,8 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
   @Override
   public Optional<Checkpoint> takeOver(String job) {
     SlotIndex slotIndex = indexOf(job);
-    Ownership.Owner owner = own(job, slotIndex);
+    // A start that cannot succeed leaves the present owner alone.
+    Ownership.Owner owner = own(job, slotIndex, this::checkMaySkip);
     Newest newest = newestBelow(owner.takeoverSlot(), owner, slotIndex);
     if (newest.manifest().isEmpty() && newest.skipped().isPresent()) {
       throw StateBackendException.of(
@@ -152,17 +155,24 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
   @Override
   public void startOver(String job) {
     SlotIndex slotIndex = indexOf(job);
-    Ownership.Owner owner = own(job, slotIndex);
+    Ownership.Owner owner = own(job, slotIndex, damage -> {});
     ownership.startedOver(owner);
     giveUpBelow(owner.takeoverSlot(), slotIndex);
     begin(owner, slotIndex);
   }
 
-  /** Nothing is restored of what is there; ids go on above the greatest, and damage is no news. */
+  /**
+   * Nothing is restored of what is there; ids go on above the greatest, and damage is no news.
+   * Takeover records stay for ever and are not read: those above the newest manifest are known, and
+   * those below are too small to be anything else that matters.
+   */
   private void giveUpBelow(long limit, SlotIndex slotIndex) {
     boolean newestFound = false;
     Set<Long> unreadable = new TreeSet<>();
     for (long slot : slotIndex.below(limit).descendingSet()) {
+      if (slotIndex.isTakeover(slot) || (newestFound && slotIndex.namesNoBlob(slot))) {
+        continue;
+      }
       SlotRead read = retrier.call(() -> slotIndex.read(slot));
       if (read instanceof SlotRead.Unreadable damaged) {
         if (damaged.problem().kind() == Kind.CORRUPT) {
@@ -195,9 +205,10 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
     return new SlotIndex(slots, job);
   }
 
-  private Ownership.Owner own(String job, SlotIndex slotIndex) {
+  private Ownership.Owner own(
+      String job, SlotIndex slotIndex, Consumer<StateBackendException> damaged) {
     return new TakeoverProtocol(slots, retrier, execution, random, settings.libraryVersion())
-        .run(job, slotIndex);
+        .run(job, slotIndex, damaged);
   }
 
   private void begin(Ownership.Owner owner, SlotIndex slotIndex) {
@@ -300,6 +311,11 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
   @Override
   public Optional<Checkpoint> latest() {
     return ownership.latest();
+  }
+
+  @Override
+  public OptionalLong greatestCheckpointId() {
+    return ownership.greatestCheckpointId();
   }
 
   @Override

@@ -12,6 +12,7 @@ import java.util.NavigableMap;
 import java.util.NavigableSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Consumer;
 
 /**
  * The slots of a job's chain as they were listed, read when somebody needs them. Remembers which
@@ -135,20 +136,26 @@ final class SlotIndex {
    * Reads from the greatest slot down to one that holds no takeover record, so that a directory of
    * another job is noticed before anything is written to it.
    *
+   * @param damaged told what is wrong with a slot that stands above every manifest there is
    * @return that slot, for the next takeover record to follow; 0 when there is none
    * @throws StateBackendException {@code INVALID} for another job, {@code INCOMPATIBLE} when a
    *     newer version wrote the slot
    */
-  long checkJob() {
+  long checkJob(Consumer<StateBackendException> damaged) {
     long follows = 0;
     boolean checked = false;
+    // The owner deletes a manifest when there is a newer one, which the listing does not show.
+    boolean newerStored = false;
     for (long slot : below(Long.MAX_VALUE).descendingSet()) {
       if (!isTakeover(slot)) {
         SlotRead read = read(slot);
         if (read instanceof SlotRead.Unreadable unreadable
             && unreadable.problem().kind() == StateBackendException.Kind.INCOMPATIBLE) {
           throw unreadable.problem();
+        } else if (read instanceof SlotRead.Unreadable unreadable && !newerStored) {
+          damaged.accept(unreadable.problem());
         }
+        newerStored |= read instanceof SlotRead.Missing;
         checked |= read instanceof SlotRead.Found;
       }
       if (!isTakeover(slot)) {

@@ -1,5 +1,6 @@
 package io.alluvium.internal.catalog;
 
+import io.alluvium.Checkpoint;
 import io.alluvium.CheckpointInspector;
 import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
@@ -15,6 +16,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiFunction;
@@ -62,15 +64,52 @@ public final class SlotInspector implements CheckpointInspector {
               Optional<String> problem =
                   Optional.ofNullable(problems.get(slot)).map(SlotInspector::message);
               if (problem.isPresent() || chain.manifests().containsKey(slot)) {
-                entries.add(
-                    new Entry(
-                        blob.name(),
-                        blob.sizeBytes(),
-                        Optional.ofNullable(chain.manifests().get(slot)),
-                        problem));
+                entries.add(entry(blob, Optional.ofNullable(chain.manifests().get(slot)), problem));
               }
             });
     return entries;
+  }
+
+  @Override
+  public List<Entry> newest() {
+    for (int i = 0; i < MAX_READS; i++) {
+      Optional<List<Entry>> newest = newest(slots.list());
+      if (newest.isPresent()) {
+        return newest.get();
+      }
+    }
+    throw changesTooFast();
+  }
+
+  /** Empty when a slot was gone, so that there is a newer one. */
+  private Optional<List<Entry>> newest(NavigableMap<Long, BlobInfo> listing) {
+    List<Entry> entries = new ArrayList<>();
+    long takeoversDownTo = Long.MAX_VALUE;
+    for (Map.Entry<Long, BlobInfo> listed : listing.descendingMap().entrySet()) {
+      long slot = listed.getKey();
+      BlobInfo blob = listed.getValue();
+      if (slot > takeoversDownTo) {
+        continue;
+      }
+      SlotRead read = slots.read(slot, blob.sizeBytes());
+      if (read instanceof SlotRead.Missing) {
+        return Optional.empty();
+      } else if (read instanceof SlotRead.Unreadable unreadable) {
+        entries.add(entry(blob, Optional.empty(), Optional.of(message(unreadable.problem()))));
+      } else if (read instanceof SlotRead.Found found
+          && found.slot() instanceof SlotRecord.Manifest manifest) {
+        entries.add(entry(blob, Optional.of(manifest.checkpoint()), Optional.empty()));
+        break;
+      } else if (read instanceof SlotRead.Found found && found.slot().header().follows() >= 0) {
+        takeoversDownTo = Math.min(slot - 1, found.slot().header().follows());
+      }
+    }
+    return Optional.of(entries);
+  }
+
+  private static Entry entry(
+      BlobInfo blob, Optional<Checkpoint> checkpoint, Optional<String> problem) {
+    return new Entry(blob.name(), blob.sizeBytes(), checkpoint, problem);
   }
 
   private static String message(StateBackendException e) {
@@ -149,7 +188,11 @@ public final class SlotInspector implements CheckpointInspector {
         return chain;
       }
     }
-    throw StateBackendException.unavailable(
+    throw changesTooFast();
+  }
+
+  private StateBackendException changesTooFast() {
+    return StateBackendException.unavailable(
         "the slots in '" + store.uri() + "' change faster than they can be read; try again later",
         new IllegalStateException("slots were gone in " + MAX_READS + " readings"));
   }

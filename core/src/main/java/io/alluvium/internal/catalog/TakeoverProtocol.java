@@ -7,6 +7,7 @@ import io.alluvium.spi.Incarnation;
 import java.time.Instant;
 import java.util.NavigableMap;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -53,12 +54,14 @@ final class TakeoverProtocol {
    * Takes over.
    *
    * @param index of the job; holds the slots as they were listed when the chain was ours
+   * @param damaged told what is wrong with the newest slots, before anything is written; what it
+   *     throws is thrown
    */
-  Ownership.Owner run(String job, SlotIndex index) {
+  Ownership.Owner run(String job, SlotIndex index, Consumer<StateBackendException> damaged) {
     NavigableMap<Long, BlobInfo> listing = retrier.call(slots::list);
     for (int round = 0; round < MAX_ROUNDS; round++) {
       index.listed(listing);
-      long follows = retrier.call(index::checkJob);
+      long follows = retrier.call(() -> index.checkJob(damaged));
       long greatest = listing.isEmpty() ? 0 : listing.lastKey();
       long slot = greatest + 1;
       Incarnation incarnation = Incarnation.random(random);

@@ -86,6 +86,11 @@ public final class TableMaterializer implements AutoCloseable {
   private final RandomGenerator random;
   private final MaterializationMetrics metrics;
   private Execution.@Nullable Scheduled next;
+
+  /** Whether no timer could be had for the next run, so that a checkpoint has to ask for it. */
+  private volatile boolean untimed;
+
+  private long untimedDueNanos;
   private boolean running;
   private long dueNanos;
   private boolean closed;
@@ -139,12 +144,40 @@ public final class TableMaterializer implements AutoCloseable {
     if (next != null) {
       next.cancel();
     }
-    next =
-        execution.schedule(
-            delay,
-            () -> {
-              boolean unused = runSoon(target.share()::due);
-            });
+    untimed = false;
+    next = Execution.handOff(execution, delay, this::runOnTime, refusal -> untimed(delay, refusal));
+  }
+
+  private void runOnTime() {
+    boolean unused = runSoon(target.share()::due);
+  }
+
+  private void untimed(Duration delay, StateBackendException refusal) {
+    if (isClosed(refusal)) {
+      return;
+    }
+    untimedDueNanos = execution.nanoTime() + delay.toNanos();
+    untimed = true;
+    LOG.warn(
+        "{}: the first checkpoint after {} s begins the next materialization: {}",
+        target.name(),
+        delay.toSeconds(),
+        refusal.getMessage());
+  }
+
+  /** Begins the run that is due and has no timer, if there is one; called with each checkpoint. */
+  public void catchUp() {
+    if (untimed && takeUntimed()) {
+      runOnTime();
+    }
+  }
+
+  private synchronized boolean takeUntimed() {
+    boolean due = untimed && execution.nanoTime() - untimedDueNanos >= 0;
+    if (due) {
+      untimed = false;
+    }
+    return due;
   }
 
   /**
@@ -407,33 +440,42 @@ public final class TableMaterializer implements AutoCloseable {
       delete(directory);
       return CompletableFuture.failedFuture(e);
     }
+    CompletableFuture<Bases.Base> answer = new CompletableFuture<>();
     // Somebody waits for it, and it may stand behind an upload that takes its time.
     target.share().beginUrgent();
-    CompletableFuture<Bases.Base> answer = new CompletableFuture<>();
-    CompletableFuture<Bases.Base> stored;
-    synchronized (this) {
-      queued.add(answer);
-      stored =
-          inOrder(
-              () -> {
-                Bases.Base base = begin(answer, snapshot, store);
-                // Before the next store replaces the base: the checkpoint keeps its blobs.
-                answer.complete(base);
-                return base;
-              });
-    }
     // Also when there was no thread for it, or when it is closed before its turn.
     CompletableFuture<?> unused =
         answer.whenComplete((base, failure) -> target.share().endUrgent());
     unused =
-        stored.whenComplete(
-            (base, failure) -> {
-              if (failure != null) {
-                delete(snapshot.directory());
-                end(answer, failure);
-              }
-            });
+        queue(answer, snapshot, store)
+            .whenComplete(
+                (base, failure) -> {
+                  if (failure != null) {
+                    delete(snapshot.directory());
+                    end(answer, failure);
+                  }
+                });
     return answer;
+  }
+
+  /**
+   * Stores a snapshot in its turn. Who closes answers what is queued, and nothing that comes later.
+   */
+  private synchronized CompletableFuture<Bases.Base> queue(
+      CompletableFuture<Bases.Base> answer,
+      TableSnapshot snapshot,
+      Function<TableSnapshot, Bases.Base> store) {
+    if (closed) {
+      return CompletableFuture.failedFuture(closedMeanwhile());
+    }
+    queued.add(answer);
+    return inOrder(
+        () -> {
+          Bases.Base base = begin(answer, snapshot, store);
+          // Before the next store replaces the base: the checkpoint keeps its blobs.
+          answer.complete(base);
+          return base;
+        });
   }
 
   private void end(CompletableFuture<Bases.Base> answer, Throwable failure) {

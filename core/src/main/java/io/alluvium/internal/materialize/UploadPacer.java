@@ -158,8 +158,13 @@ public final class UploadPacer {
           }
           waiting.add(over);
         }
+        // Without a timer nobody would end the pause: the upload fails, and is made again later.
         Execution.Scheduled timer =
-            execution.schedule(Duration.ofNanos(nanos), () -> over.complete(true));
+            Execution.handOff(
+                execution,
+                Duration.ofNanos(nanos),
+                () -> over.complete(true),
+                over::completeExceptionally);
         try {
           Boolean unused = execution.await(over);
         } finally {

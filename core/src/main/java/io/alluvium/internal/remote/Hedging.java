@@ -66,8 +66,12 @@ final class Hedging {
     Race<T> race = new Race<>(execution, givenUp -> timed(window, request, givenUp));
     budget.earn();
     Execution.Scheduled timer =
-        execution.schedule(
-            Duration.ofNanos(Math.max(LEAST_NANOS, window.boundNanos())), () -> isSlow(race));
+        // Refused: the request is on its own.
+        Execution.handOff(
+            execution,
+            Duration.ofNanos(Math.max(LEAST_NANOS, window.boundNanos())),
+            () -> isSlow(race),
+            refusal -> {});
     Race.Outcome<T> outcome;
     try {
       outcome = race.run();

@@ -115,11 +115,20 @@ final class RequestLimit {
       }
       CompletableFuture<Boolean> over = new CompletableFuture<>();
       Execution.Scheduled timer =
-          execution.schedule(Duration.ofNanos(rest), () -> over.complete(true));
+          Execution.handOff(
+              execution,
+              Duration.ofNanos(rest),
+              () -> over.complete(true),
+              refusal -> over.complete(false));
+      boolean timed;
       try {
-        Boolean unused = execution.await(over);
+        timed = execution.await(over);
       } finally {
         timer.cancel();
+      }
+      if (!timed) {
+        // Nobody would end the rest, so the request is made at once.
+        return;
       }
     }
   }

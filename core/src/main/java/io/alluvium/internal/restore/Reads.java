@@ -6,8 +6,11 @@ import io.alluvium.spi.Execution;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Reads that are tried again while storage does not answer, a bounded number of times with growing
@@ -15,10 +18,16 @@ import org.jspecify.annotations.Nullable;
  */
 final class Reads {
 
+  private static final Logger LOG = LoggerFactory.getLogger(Reads.class);
+
   private static final int ATTEMPTS = 5;
   private static final Duration FIRST_PAUSE = Duration.ofMillis(100);
 
+  /** With this attempt, which is some time after the first, a person wants to know. */
+  private static final int TOLD_AT = 3;
+
   private final Execution execution;
+  private final AtomicBoolean told = new AtomicBoolean();
 
   Reads(Execution execution) {
     this.execution = execution;
@@ -77,12 +86,19 @@ final class Reads {
       result.completeExceptionally(unwrap(failure));
       return;
     }
-    try {
-      execution.schedule(
-          FIRST_PAUSE.multipliedBy(1L << (attempt - 1)), () -> attempt(read, attempt + 1, result));
-    } catch (RuntimeException | Error e) {
-      result.completeExceptionally(unwrap(e));
+    if (attempt >= TOLD_AT && told.compareAndSet(false, true)) {
+      LOG.warn(
+          "a restore waits for storage, {} of {} attempts at a read have failed: {}",
+          attempt,
+          ATTEMPTS,
+          unwrap(failure).getMessage());
     }
+    Execution.Scheduled unused =
+        Execution.handOff(
+            execution,
+            FIRST_PAUSE.multipliedBy(1L << (attempt - 1)),
+            () -> attempt(read, attempt + 1, result),
+            refusal -> result.completeExceptionally(unwrap(failure)));
   }
 
   private static boolean isUnavailable(Throwable failure) {

@@ -12,6 +12,9 @@ import io.alluvium.serializer.SerializerSnapshot;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.BlockRef;
 import io.alluvium.spi.Incarnation;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -95,6 +98,27 @@ class PendingCheckpointsTest {
     assertThatThrownBy(() -> pending.trigger(4, 6, EMPTY_BASE))
         .isInstanceOf(StateBackendException.class)
         .hasMessageContaining("must be greater than the last one, 4");
+  }
+
+  @Test
+  void checkpointsWithoutAVerdict_areToldOnce() {
+    for (int id = 1; id <= PendingCheckpoints.TOLD_FROM; id++) {
+      pending.checkId(id);
+      pending.trigger(id, 5, EMPTY_BASE);
+    }
+    PrintStream before = System.err;
+    ByteArrayOutputStream said = new ByteArrayOutputStream();
+    System.setErr(new PrintStream(said, true, StandardCharsets.UTF_8));
+    try {
+      pending.checkId(1_000);
+      pending.checkId(1_001);
+    } finally {
+      System.setErr(before);
+    }
+    assertThat(said.toString(StandardCharsets.UTF_8).lines())
+        .singleElement()
+        .asString()
+        .contains("200 checkpoints of one backend, from 1 on, were neither confirmed nor aborted");
   }
 
   private static CheckpointHandle handle(long id) {

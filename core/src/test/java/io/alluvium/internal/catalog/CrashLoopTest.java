@@ -3,6 +3,7 @@ package io.alluvium.internal.catalog;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.alluvium.spi.BlobName;
+import io.alluvium.spi.ChangelogStorage;
 import io.alluvium.spi.Incarnation;
 import java.time.Instant;
 import java.util.List;
@@ -50,6 +51,36 @@ class CrashLoopTest {
       assertThat(crashing.takeOver()).isEmpty();
       assertThat(crashing.store.calls()).hasSizeLessThanOrEqualTo(REQUESTS_OF_A_START);
     }
+  }
+
+  @Test
+  void startOver_andALook_makeABoundedNumberOfRequestsToo() {
+    long id = 0;
+    for (int i = 0; i < 50; i++) {
+      Owner owner = shared.owner();
+      owner.takeOver();
+      owner.commitOne(++id);
+    }
+    for (int i = 0; i < 50; i++) {
+      assertThat(shared.owner().takeOver()).isPresent();
+    }
+    ControlledStore view = new ControlledStore(shared.content);
+    SlotInspector inspector =
+        new SlotInspector(
+            view,
+            new StepExecution(),
+            (store, segment) -> new ChangelogStorage.Verification(List.of(), List.of()));
+    assertThat(inspector.newest())
+        .singleElement()
+        .satisfies(entry -> assertThat(entry.checkpoint().orElseThrow().id()).isEqualTo(50));
+    assertThat(view.calls()).hasSizeLessThanOrEqualTo(REQUESTS_OF_A_START);
+
+    Owner owner = shared.owner();
+    owner.catalog.startOver("job");
+    assertThat(owner.store.calls()).hasSizeLessThanOrEqualTo(REQUESTS_OF_A_START);
+    assertThat(owner.catalog.greatestCheckpointId()).hasValue(50);
+    owner.commitOne(51);
+    assertThat(inspector.list()).hasSize(1);
   }
 
   /** What each left is collected once, by the first that commits; its successor reads nothing. */

@@ -3,10 +3,12 @@ package io.alluvium.internal.catalog;
 import static io.alluvium.internal.catalog.SharedStore.slot;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.alluvium.StateBackendException.Kind;
 import io.alluvium.spi.BlobName;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.List;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 
@@ -90,6 +92,50 @@ class RefusedForGoodTest {
   @Test
   void listing() {
     refused(call -> call.is("list", "data/"), 0);
+  }
+
+  /**
+   * A commit whose outcome is unknown stops a collection half-way, and its repetition lets it go
+   * on: a manifest is deleted before what it names.
+   */
+  @Test
+  void deletionOfSlots_stoppedHalfWay_noBlobGoesBeforeTheManifestThatNamesIt() {
+    Owner owner = shared.owner();
+    owner.takeOver();
+    owner.store.refuse(call -> call.op().equals("delete"));
+    owner.letGo(owner.upload());
+    int commits = GarbageCollector.BATCH + 50;
+    for (int id = 1; id <= commits; id++) {
+      owner.commitOne(id);
+      owner.execution.pass(Duration.ofSeconds(1));
+    }
+    owner.store.heal();
+    owner.execution.pass(Duration.ofMinutes(10));
+    BlobName last = owner.upload();
+    Runnable commit =
+        () -> {
+          Object unused = owner.commit(commits + 2, List.of(last));
+        };
+    owner.store.before(
+        call -> call.is("delete", "slots/"),
+        () -> {
+          owner.store.failBefore(call -> call.op().equals("putIfAbsent"), 1_000);
+          Expect.failure(Kind.UNAVAILABLE, commit::run, "unknown");
+          owner.store.heal();
+          // The collection looks at the time before it goes on to blobs, which failed before.
+          owner.execution.whenAsked(commit);
+        });
+    owner.store.before(
+        call -> call.is("delete", "data/"),
+        () ->
+            assertThat(shared.names())
+                .as("slots when the first blob is deleted")
+                .filteredOn(name -> name.startsWith("slots/"))
+                .hasSize(2));
+    owner.commitOne(commits + 1);
+    owner.execution.pass(Duration.ofMinutes(10));
+    BlobName newest = owner.commitOne(commits + 3);
+    assertThat(shared.names()).containsExactly(newest.toString(), slot(1), slot(commits + 4));
   }
 
   /** More than is remembered: a listing finds the rest, once the store deletes again. */

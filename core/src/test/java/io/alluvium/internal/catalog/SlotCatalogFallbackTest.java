@@ -24,6 +24,38 @@ class SlotCatalogFallbackTest {
         Kind.CORRUPT, () -> shared.owner().takeOver(), slot(3), "alluvium.restore.fallback=true");
   }
 
+  /** It could not succeed, and the owner that runs may store a sound one. */
+  @Test
+  void takeOver_damagedNewest_leavesThePresentOwnerAlone() {
+    Owner running = shared.owner();
+    running.takeOver();
+    running.commitOne(1);
+    shared.damage(2);
+    List<String> before = shared.names();
+    Expect.failure(Kind.CORRUPT, () -> shared.owner().takeOver(), slot(2));
+    assertThat(shared.names()).isEqualTo(before);
+    running.commitOne(2);
+    assertThat(shared.owner().takeOver().orElseThrow().id()).isEqualTo(2);
+  }
+
+  /** A listing is old as soon as it is there: what it shows may be replaced. */
+  @Test
+  void takeOver_damagedBelowWhatWasRetiredMeanwhile_takesTheNewer() {
+    Owner running = shared.owner(Owner.retain(2));
+    running.takeOver();
+    running.commitOne(1);
+    running.commitOne(2);
+    shared.damage(2);
+    Owner other = shared.owner();
+    other.store.before(
+        call -> call.is("open", slot(3)),
+        () -> {
+          running.commitOne(3);
+          running.commitOne(4);
+        });
+    assertThat(other.takeOver().orElseThrow().id()).isEqualTo(4);
+  }
+
   @Test
   void takeOver_damagedNewestWithFallback_restoresTheOneBelowDetached() {
     damagedNewest();

@@ -96,6 +96,45 @@ class SlotInspectorTest {
   }
 
   @Test
+  void newest_tellsDamageDownToTheNewestSoundManifest() {
+    assertThat(inspector.newest()).isEmpty();
+    Owner owner = owner(3);
+    owner.takeOver();
+    assertThat(inspector.newest()).isEmpty();
+    owner.commitOne(1);
+    owner.commitOne(2);
+    owner.commitOne(3);
+    assertThat(inspector.newest()).extracting(Entry::blobName).containsExactly(SlotNames.of(4));
+    byte[] bad = bytes(SlotNames.of(4));
+    bad[30] ^= 1;
+    write(SlotNames.of(4), bad);
+    owner(3).catalog.startOver("job");
+    List<Entry> newest = inspector.newest();
+    assertThat(newest)
+        .extracting(Entry::blobName)
+        .containsExactly(SlotNames.of(4), SlotNames.of(3));
+    assertThat(newest.get(0).problem()).isPresent();
+    assertThat(newest.get(1).checkpoint().orElseThrow().id()).isEqualTo(2);
+  }
+
+  @Test
+  void newest_retiredWhileReading_isTheNextOne() {
+    Owner owner = owner(1);
+    owner.takeOver();
+    owner.commitOne(1);
+    ControlledStore view = new ControlledStore(content);
+    view.before(
+        call -> call.is("open", SlotNames.of(2)),
+        () -> {
+          BlobName unused = owner.commitOne(2);
+        });
+    CheckpointInspector slow = new SlotInspector(view, execution, SlotInspectorTest::verifySegment);
+    assertThat(slow.newest())
+        .extracting(entry -> entry.checkpoint().orElseThrow().id())
+        .containsExactly(2L);
+  }
+
+  @Test
   void list_newerFormat_saysSo() {
     byte[] newer = ManifestFormat.encode(Samples.exampleManifest());
     newer[ManifestFormat.VERSION_AT + 1] = 9;

@@ -7,6 +7,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Time that passes only while somebody waits for it, and background work that runs only when a test
@@ -16,6 +17,8 @@ final class StepExecution implements Execution {
 
   private final Deque<Runnable> background = new ArrayDeque<>();
   private long nanos;
+  private @Nullable Error refusal;
+  private @Nullable Runnable whenAsked;
 
   /** Runs what was handed to the background, and what that hands there. */
   void runBackground() {
@@ -24,12 +27,27 @@ final class StepExecution implements Execution {
     }
   }
 
+  /** Every timer from now on. */
+  void refuseTimers(Error refusal) {
+    this.refusal = refusal;
+  }
+
+  /** Runs something when the time is asked for next. */
+  void whenAsked(Runnable once) {
+    whenAsked = once;
+  }
+
   void pass(Duration time) {
     nanos += time.toNanos();
   }
 
   @Override
   public long nanoTime() {
+    Runnable once = whenAsked;
+    if (once != null) {
+      whenAsked = null;
+      once.run();
+    }
     return nanos;
   }
 
@@ -55,6 +73,9 @@ final class StepExecution implements Execution {
 
   @Override
   public Scheduled schedule(Duration delay, Runnable task) {
+    if (refusal != null) {
+      throw refusal;
+    }
     nanos += delay.toNanos();
     task.run();
     return () -> {};

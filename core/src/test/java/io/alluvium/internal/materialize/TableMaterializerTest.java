@@ -14,6 +14,7 @@ import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
@@ -29,6 +30,8 @@ class TableMaterializerTest {
   private final Deque<Runnable> scheduled = new ArrayDeque<>();
   private final Deque<Runnable> background = new ArrayDeque<>();
   private int threadsToRefuse;
+  private int timersToRefuse;
+  private Runnable whileItIsTaken = () -> {};
   private long nanos;
   private int snapshots;
   private final Bases bases = new Bases("test-1", new KeyGroupRange(0, 1), Optional.empty());
@@ -77,6 +80,50 @@ class TableMaterializerTest {
     assertThat(bases.newestPosition(-1)).as("its turn").isEqualTo(-1);
   }
 
+  /** As when the process ends meanwhile: what is handed to its threads is dropped. */
+  @Test
+  void materializeNow_closedMeanwhile_fails() {
+    List<TableMaterializer> closed = new ArrayList<>();
+    whileItIsTaken = () -> closed.get(0).close();
+    TableMaterializer materializer = materializer();
+    closed.add(materializer);
+    CompletableFuture<Bases.Base> stored = materializer.materializeNow(5);
+    assertThat(stored).isCompletedExceptionally();
+    assertThat(stored.handle((base, failure) -> failure).join())
+        .isInstanceOf(StateBackendException.class)
+        .hasMessageContaining("closed");
+  }
+
+  /** A timer that cannot be had must not be the end of all materializations. */
+  @Test
+  void start_noTimer_theFirstCheckpointAfterThePauseBeginsARun() {
+    TableMaterializer materializer = materializer();
+    timersToRefuse = 1;
+    materializer.start(Duration.ofMinutes(1));
+    assertThat(scheduled).isEmpty();
+    materializer.catchUp();
+    assertThat(background).as("before it is due").isEmpty();
+    nanos = Duration.ofMinutes(1).toNanos();
+    materializer.catchUp();
+    materializer.catchUp();
+    assertThat(background).hasSize(1);
+    background.remove().run();
+    assertThat(snapshots).isEqualTo(1);
+  }
+
+  @Test
+  void failedRun_noTimerForTheNext_isTriedAgainByACheckpoint() {
+    TableMaterializer materializer = materializer();
+    threadsToRefuse = 1;
+    timersToRefuse = 1;
+    materializer.runSoon();
+    assertThat(scheduled).isEmpty();
+    nanos = Duration.ofSeconds(2).toNanos();
+    materializer.catchUp();
+    background.remove().run();
+    assertThat(snapshots).isEqualTo(1);
+  }
+
   private TableMaterializer materializer() {
     Execution execution =
         stub(
@@ -93,6 +140,7 @@ class TableMaterializerTest {
             Table.class,
             method -> {
               snapshots++;
+              whileItIsTaken.run();
               return method.equals("snapshotNow")
                   ? new TableSnapshot(Path.of("unused"), List.of())
                   : neverDone;
@@ -138,6 +186,10 @@ class TableMaterializerTest {
                 return true;
               }
               if (method.getName().equals("schedule")) {
+                if (timersToRefuse > 0) {
+                  timersToRefuse--;
+                  throw new OutOfMemoryError("unable to create native thread");
+                }
                 scheduled.add((Runnable) arguments[1]);
                 return (Execution.Scheduled) () -> {};
               }

@@ -6,6 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
 import io.alluvium.spi.Execution;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -134,8 +137,31 @@ class ReadsTest {
   }
 
   @Test
-  void run_noTimerForTheNextAttempt_fails() {
+  void run_noTimerForTheNextAttempt_failsWithWhatTheStoreSaid() {
     execution.refusedTimers.add(new OutOfMemoryError("unable to create native thread"));
-    assertThat(reads.run(failing(1, ReadsTest::away))).isCompletedExceptionally();
+    CompletableFuture<Integer> read = reads.run(failing(1, ReadsTest::away));
+    assertThat(read).isCompletedExceptionally();
+    assertThatThrownBy(read::join).cause().hasMessageContaining("away");
+  }
+
+  @Test
+  void run_storageIsAwayForLong_isToldOnceBeforeItFails() {
+    PrintStream before = System.err;
+    ByteArrayOutputStream said = new ByteArrayOutputStream();
+    System.setErr(new PrintStream(said, true, StandardCharsets.UTF_8));
+    try {
+      assertThat(reads.run(failing(2, ReadsTest::away))).isCompletedWithValue(7);
+      assertThat(said.toString(StandardCharsets.UTF_8)).as("of a short outage").isEmpty();
+      for (int i = 0; i < 3; i++) {
+        attempts = 0;
+        assertThat(reads.run(failing(3, ReadsTest::away))).isCompletedWithValue(7);
+      }
+    } finally {
+      System.setErr(before);
+    }
+    assertThat(said.toString(StandardCharsets.UTF_8).lines())
+        .singleElement()
+        .asString()
+        .contains("a restore waits for storage, 3 of 5 attempts at a read have failed: away");
   }
 }
