@@ -161,15 +161,16 @@ final class MaterializationsTest {
                   most.accumulateAndGet(open.incrementAndGet(), Math::max);
                   return new SlowStream(new Shelf(List.of()).open(), open);
                 }));
-        for (int key = 0; key < 20; key++) {
+        for (int key = 0; key <= 20; key++) {
           put(all.get(i), key, new byte[100_000]);
         }
       }
       int intervals = 6;
       long end = System.nanoTime() + interval.multipliedBy(intervals).toNanos();
       while (System.nanoTime() < end) {
+        // A little log: what is bounded there is the memory of each backend, not of all 64.
         for (TestKeyedBackend<Integer> backend : all) {
-          put(backend, 1, new byte[100_000]);
+          put(backend, 1, new byte[100]);
         }
         Thread.sleep(1);
       }

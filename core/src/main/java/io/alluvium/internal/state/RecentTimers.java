@@ -10,30 +10,37 @@ import java.util.Arrays;
  * with each record; what is found here need not be read. Confined to the task thread.
  *
  * <p>A hash table of buckets of {@value #BUCKET} timers, where a full bucket forgets one. It grows
- * up to {@value #MAX_SLOTS} timers and copies keys into arrays that it keeps.
+ * up to {@value #MAX_SLOTS} timers. They lie in one array, because a search mostly waits for the
+ * memory:
+ *
+ * <pre>
+ *   slot: | length, 2 bytes | key behind its timer offset | unused up to the stride |
+ * </pre>
  */
 final class RecentTimers {
 
   /** How many timers of a key group are remembered at most. */
   static final int MAX_SLOTS = 1024;
 
-  /** Longer keys are not remembered, so that the memory is bounded. */
-  static final int MAX_KEY_BYTES = 256;
+  /** Longer ones, without the key's common beginning, are not remembered. */
+  static final int MAX_TIMER_BYTES = 254;
 
   private static final int BUCKET = 8;
   private static final int FIRST_SLOTS = 2 * BUCKET;
-  private static final byte[] NOTHING = new byte[0];
+  private static final int STRIDE_STEP = 8;
   private static final long MULTIPLIER = 0x9E3779B97F4A7C15L;
   private static final VarHandle LONG =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.nativeOrder());
+  private static final VarHandle SHORT =
+      MethodHandles.byteArrayViewVarHandle(short[].class, ByteOrder.nativeOrder());
 
   private final int timerOffset;
 
-  // By slot. An empty slot has the hash 0, and may keep an array.
+  /** By slot; 0 for an empty one. */
   private int[] hashes = new int[0];
-  private byte[][] keys = new byte[0][];
-  private short[] lengths = new short[0];
 
+  private byte[] slots = new byte[0];
+  private int stride;
   private int size;
   private int nextVictim;
 
@@ -51,12 +58,18 @@ final class RecentTimers {
   private int find(int hash, byte[] key, int keyLength) {
     int bucket = bucket(hash);
     for (int slot = bucket; slot < bucket + BUCKET; slot++) {
-      if (hashes[slot] == hash
-          && Arrays.equals(keys[slot], timerOffset, lengths[slot], key, timerOffset, keyLength)) {
+      if (hashes[slot] == hash && holds(slot, key, keyLength)) {
         return slot;
       }
     }
     return -1;
+  }
+
+  private boolean holds(int slot, byte[] key, int keyLength) {
+    int at = slot * stride;
+    int from = at + Short.BYTES;
+    int length = (short) SHORT.get(slots, at);
+    return Arrays.equals(slots, from, from + length, key, timerOffset, keyLength);
   }
 
   private int bucket(int hash) {
@@ -83,21 +96,50 @@ final class RecentTimers {
 
   /** Notes a timer that the table holds and that is not here. */
   void add(byte[] key, int keyLength) {
-    if (keyLength > MAX_KEY_BYTES) {
+    int length = keyLength - timerOffset;
+    if (length > MAX_TIMER_BYTES) {
       return;
     }
-    if (size >= hashes.length / 2 && hashes.length < MAX_SLOTS) {
-      grow();
-    }
+    makeRoom(length);
     int hash = hash(key, keyLength);
     int slot = slotFor(hash);
-    if (keys[slot].length < keyLength) {
-      keys[slot] = new byte[keyLength];
-    }
-    System.arraycopy(key, 0, keys[slot], 0, keyLength);
+    int at = slot * stride;
+    SHORT.set(slots, at, (short) length);
+    System.arraycopy(key, timerOffset, slots, at + Short.BYTES, length);
     hashes[slot] = hash;
-    lengths[slot] = (short) keyLength;
     size++;
+  }
+
+  private void makeRoom(int length) {
+    int wantedSlots = hashes.length;
+    if (size >= wantedSlots / 2 && wantedSlots < MAX_SLOTS) {
+      wantedSlots = Math.max(FIRST_SLOTS, 2 * wantedSlots);
+    }
+    int wantedStride = stride;
+    if (Short.BYTES + length > stride) {
+      wantedStride = Short.BYTES + length + STRIDE_STEP - 1;
+      wantedStride -= wantedStride % STRIDE_STEP;
+    }
+    if (wantedSlots > hashes.length || wantedStride > stride) {
+      resize(wantedSlots, wantedStride);
+    }
+  }
+
+  private void resize(int newSlots, int newStride) {
+    int[] oldHashes = hashes;
+    byte[] old = slots;
+    int oldStride = stride;
+    hashes = new int[newSlots];
+    slots = new byte[newSlots * newStride];
+    stride = newStride;
+    for (int from = 0; from < oldHashes.length; from++) {
+      if (oldHashes[from] != 0) {
+        // No bucket takes from more than one of the old ones, so none is full.
+        int to = slotFor(oldHashes[from]);
+        hashes[to] = oldHashes[from];
+        System.arraycopy(old, from * oldStride, slots, to * newStride, oldStride);
+      }
+    }
   }
 
   /** An empty slot of the bucket. */
@@ -112,26 +154,6 @@ final class RecentTimers {
     hashes[victim] = 0;
     size--;
     return victim;
-  }
-
-  private void grow() {
-    int[] oldHashes = hashes;
-    byte[][] oldKeys = keys;
-    short[] oldLengths = lengths;
-    int slots = Math.max(FIRST_SLOTS, 2 * oldHashes.length);
-    hashes = new int[slots];
-    keys = new byte[slots][];
-    Arrays.fill(keys, NOTHING);
-    lengths = new short[slots];
-    for (int from = 0; from < oldHashes.length; from++) {
-      if (oldHashes[from] != 0) {
-        // No bucket takes from more than one of the old ones, so none is full.
-        int to = slotFor(oldHashes[from]);
-        hashes[to] = oldHashes[from];
-        keys[to] = oldKeys[from];
-        lengths[to] = oldLengths[from];
-      }
-    }
   }
 
   /** The table does not hold the timer any more. */
