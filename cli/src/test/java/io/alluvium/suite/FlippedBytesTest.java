@@ -51,7 +51,7 @@ final class FlippedBytesTest {
           .anyMatch(name -> name.endsWith(".table"));
 
       flipper.flipEveryByte(name -> true, Seeds.full() ? 8 : 1);
-      flipper.cutEveryBlob(name -> true);
+      flipper.truncateEveryBlob(name -> true);
 
       assertThat(flipper.missed()).isEmpty();
       assertThat(flipper.tried()).isGreaterThan(500);

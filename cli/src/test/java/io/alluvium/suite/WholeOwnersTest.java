@@ -8,8 +8,8 @@ import io.alluvium.spi.Metrics;
 import io.alluvium.testkit.MemoryDirectories;
 import io.alluvium.testkit.Seeds;
 import io.alluvium.testkit.blob.MapBlobStore;
-import io.alluvium.testkit.owner.Chain;
 import io.alluvium.testkit.owner.KeyedState;
+import io.alluvium.testkit.owner.ManifestLogChecker;
 import io.alluvium.testkit.owner.Owner;
 import io.alluvium.testkit.owner.Sink;
 import io.alluvium.testkit.sim.SimulatedBlobStore.Network;
@@ -85,14 +85,14 @@ final class WholeOwnersTest {
     private final long limit;
     private final MapBlobStore blobs = new MapBlobStore();
     private final Sink sink = new Sink();
-    private final Chain chain = new Chain(blobs, sink);
+    private final ManifestLogChecker manifestLog = new ManifestLogChecker(blobs, sink);
     private final List<SimulatedProcess> owners = new ArrayList<>();
 
     private World(Simulation simulation, Map<String, String> settings, long limit) {
       this.simulation = simulation;
       this.settings = settings;
       this.limit = limit;
-      simulation.invariant(chain::check);
+      simulation.invariant(manifestLog::check);
     }
 
     private SimulatedProcess owner(Network network) {
@@ -106,7 +106,7 @@ final class WholeOwnersTest {
                       process,
                       state(process, network, number),
                       sink,
-                      chain,
+                      manifestLog,
                       simulation.choices(),
                       limit)
                   .run());
@@ -131,13 +131,13 @@ final class WholeOwnersTest {
     private void finish() {
       owner(Network.RELIABLE);
       simulation.run();
-      assertThat(chain.newestOffset()).isEqualTo(limit);
+      assertThat(manifestLog.newestOffset()).isEqualTo(limit);
       for (long offset = 1; offset <= limit; offset++) {
         assertThat(sink.isCommitted(offset)).isTrue();
       }
       assertThat(blobs.content().keySet())
           .filteredOn(name -> name.startsWith("data/"))
-          .containsExactlyInAnyOrderElementsOf(chain.needed());
+          .containsExactlyInAnyOrderElementsOf(manifestLog.needed());
     }
   }
 }

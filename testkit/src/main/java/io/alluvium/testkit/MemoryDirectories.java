@@ -8,15 +8,15 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.io.TempDirFactory;
 
 /**
- * Temporary directories in memory where the machine has a file system for that: {@code
- * TempDir(factory = MemoryDirectories.class)}. For suites that make and remove thousands of small
- * directories, which a disk would be slow at. Immutable.
+ * Temporary directories in memory, if the machine has a file system for that: {@code
+ * TempDir(factory = MemoryDirectories.class)}. For suites that create and delete thousands of small
+ * directories, which is slow on a disk. Immutable.
  */
 public final class MemoryDirectories implements TempDirFactory {
 
   private static final Path SHARED_MEMORY = Path.of("/dev/shm");
 
-  /** Containers often have a shared memory of just 64 MB. */
+  /** Free space required; containers often have only 64 MB of shared memory. */
   private static final long ROOM_BYTES = 1L << 30;
 
   @Override

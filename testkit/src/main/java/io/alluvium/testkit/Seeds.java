@@ -4,8 +4,8 @@ import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
 /**
- * The seeds of a randomized test. {@code -Dseed=S} replays one, {@code -Dseeds=N} asks for that
- * many, {@code -Pfull} for ten times as many as usual.
+ * The seeds of a randomized test. {@code -Dseed=S} replays one seed, {@code -Dseeds=N} runs N
+ * seeds, {@code -Pfull} runs ten times the usual number. Stateless.
  */
 public final class Seeds {
 
@@ -16,7 +16,7 @@ public final class Seeds {
   /**
    * The seeds to run.
    *
-   * @param usual how many when the command line says nothing
+   * @param usual number of seeds without an option on the command line
    */
   public static Stream<Long> of(int usual) {
     String seed = System.getProperty("seed");
@@ -26,7 +26,7 @@ public final class Seeds {
     return LongStream.range(1, 1L + count(usual)).boxed();
   }
 
-  /** How many seeds {@link #of} gives when none is named. */
+  /** Number of seeds that {@link #of} returns without {@code -Dseed}. */
   public static int count(int usual) {
     String seeds = System.getProperty("seeds");
     if (seeds != null) {
@@ -35,7 +35,7 @@ public final class Seeds {
     return full() ? FULL_FACTOR * usual : usual;
   }
 
-  /** Whether the long versions of the tests were asked for ({@code -Pfull}). */
+  /** Whether to run the long versions of tests ({@code -Pfull}). */
   public static boolean full() {
     return Boolean.getBoolean("alluvium.full");
   }

@@ -14,7 +14,7 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 
-/** Real threads and real time, for tests that need them; few threads of each kind. Thread-safe. */
+/** An execution with real threads and real time; few threads of each kind. Thread-safe. */
 public final class ThreadExecution implements Execution {
 
   private static final int THREADS = 3;

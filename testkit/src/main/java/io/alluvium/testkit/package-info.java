@@ -1,6 +1,6 @@
 /**
- * Reference model, seeded op scripts, fault injection and conformance kits: what a table, a blob
- * store or a changelog must do, as tests.
+ * Reference model, seeded operation scripts, fault injection, and conformance suites for tables,
+ * blob stores and changelogs.
  */
 @NullMarked
 package io.alluvium.testkit;

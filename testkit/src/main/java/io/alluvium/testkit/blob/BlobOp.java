@@ -2,7 +2,7 @@ package io.alluvium.testkit.blob;
 
 import java.util.Locale;
 
-/** The calls of a blob store, as fault rules and traces name them. */
+/** The calls of a blob store in fault rules and traces. */
 public enum BlobOp {
   /** {@code put} and {@code putFile}. */
   PUT,

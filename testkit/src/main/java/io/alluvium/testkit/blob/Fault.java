@@ -2,10 +2,10 @@ package io.alluvium.testkit.blob;
 
 import java.time.Duration;
 
-/** What goes wrong with a call. Immutable. */
+/** A fault of one call. Immutable. */
 public sealed interface Fault {
 
-  /** {@code UNAVAILABLE}, and nothing happened. */
+  /** Fails with {@code UNAVAILABLE} and has no effect. */
   record FailBefore() implements Fault {
     @Override
     public String toString() {
@@ -13,7 +13,7 @@ public sealed interface Fault {
     }
   }
 
-  /** {@code UNAVAILABLE}, although it took effect: a lost answer. */
+  /** Takes effect, then fails with {@code UNAVAILABLE}: a lost answer. */
   record FailAfter() implements Fault {
     @Override
     public String toString() {
@@ -21,7 +21,7 @@ public sealed interface Fault {
     }
   }
 
-  /** {@code UNAVAILABLE}, as an object store says that it gets too many requests. */
+  /** Fails with {@code UNAVAILABLE}, like a throttling response of an object store. */
   record Throttle() implements Fault {
     @Override
     public String toString() {
@@ -29,7 +29,7 @@ public sealed interface Fault {
     }
   }
 
-  /** Takes longer, then succeeds. */
+  /** Succeeds after a delay. */
   record Delay(Duration duration) implements Fault {
     @Override
     public String toString() {
@@ -37,7 +37,7 @@ public sealed interface Fault {
     }
   }
 
-  /** A read ends after that many bytes. */
+  /** A read ends after {@code bytes} bytes. */
   record ShortRead(long bytes) implements Fault {
     @Override
     public String toString() {
@@ -46,8 +46,8 @@ public sealed interface Fault {
   }
 
   /**
-   * One bit of what is read, or stored, is inverted; the byte counts from the start of what the
-   * call moves, modulo its length.
+   * Inverts one bit of the content that is read or stored. {@code at} is the byte in that content,
+   * modulo its length.
    */
   record FlipBit(long at, int bit) implements Fault {
     @Override
@@ -56,7 +56,7 @@ public sealed interface Fault {
     }
   }
 
-  /** Only the first bytes are stored, and the call succeeds: a store that lies. */
+  /** Stores only the first bytes and succeeds: silent damage. */
   record Truncate(long bytes) implements Fault {
     @Override
     public String toString() {

@@ -9,15 +9,16 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which calls of a blob store go wrong, and which were made. Thread-safe; guarded by {@code this}.
+ * Decides which calls of a blob store fail, and records all calls. Thread-safe; guarded by {@code
+ * this}.
  */
 public final class FaultPlan {
 
   /**
-   * A call.
+   * A recorded call.
    *
-   * @param detail size or range, for people
-   * @param fault what went wrong, if anything did
+   * @param detail size or range, human-readable
+   * @param fault the injected fault, if any
    */
   public record Call(BlobOp op, String name, String detail, @Nullable Fault fault) {
     @Override
@@ -30,7 +31,7 @@ public final class FaultPlan {
     }
   }
 
-  /** A rule and how many calls matched it. The first rule that hits decides; all count. */
+  /** A rule with its number of matching calls. The first rule that applies decides; all count. */
   private static final class Armed {
     private final FaultRule rule;
     private int seen;
@@ -52,7 +53,7 @@ public final class FaultPlan {
   @GuardedBy("this")
   private final Map<BlobOp, Integer> counts = new EnumMap<>(BlobOp.class);
 
-  /** Adds a rule, see {@link FaultRule}; its calls are counted from now on. */
+  /** Adds a rule, see {@link FaultRule}; only later calls are counted. */
   public void rule(String line) {
     rule(FaultRule.parse(line));
   }
@@ -61,34 +62,34 @@ public final class FaultPlan {
     rules.add(new Armed(rule));
   }
 
-  /** Lets the call of that number fail, counted from 0 over all calls. */
+  /** Injects a fault into one call by its number, counted from 0 over all calls. */
   public synchronized void failCall(int number, Fault fault) {
     byNumber.put(number, fault);
   }
 
-  /** Forgets what shall go wrong. */
+  /** Removes all rules. */
   public synchronized void clear() {
     rules.clear();
     byNumber.clear();
   }
 
-  /** Forgets counts and calls. */
+  /** Removes the recorded calls and their counts. */
   public synchronized void clearCalls() {
     calls.clear();
     counts.clear();
   }
 
-  /** How many calls of a kind were made. */
+  /** Number of calls of one kind. */
   public synchronized int count(BlobOp op) {
     return counts.getOrDefault(op, 0);
   }
 
-  /** Every call so far, in order. */
+  /** All calls so far, in order. */
   public synchronized List<Call> calls() {
     return List.copyOf(calls);
   }
 
-  /** Every call so far, one line each. */
+  /** All calls so far, one line each. */
   public List<String> trace() {
     return calls().stream().map(Call::toString).toList();
   }

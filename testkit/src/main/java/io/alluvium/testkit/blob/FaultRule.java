@@ -5,9 +5,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Which calls go wrong, and how. As text, one line: the fault, the call, a name pattern ({@code *}
- * stands for anything), which of the matching calls, counted from 1 ({@code #2}, {@code #2-4},
- * {@code #2+}; all when left out):
+ * A fault and the calls that it applies to. The text form is one line: the fault, the call, a name
+ * pattern ({@code *} matches anything) and the numbers of the matching calls, counted from 1
+ * ({@code #2}, {@code #2-4}, {@code #2+}; default: all):
  *
  * <pre>
  *   fail before put data/* #2

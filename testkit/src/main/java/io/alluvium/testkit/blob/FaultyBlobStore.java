@@ -21,37 +21,37 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Wraps any blob store: counts and records every call, and lets those fail that its {@link
- * FaultPlan} names. Thread-safe.
+ * Wraps any blob store: records every call and injects the faults of its {@link FaultPlan}.
+ * Thread-safe.
  */
 public final class FaultyBlobStore implements BlobStore {
 
   /*
-   * What is read passes through memory when it is damaged on the way; test blobs are small.
+   * Reads with injected damage pass through memory, because test blobs are small.
    */
   private final BlobStore store;
   private final Consumer<Duration> sleeper;
   private final FaultPlan plan;
   private volatile boolean stopped;
 
-  /** With a plan of its own; delays sleep on the calling thread. */
+  /** Uses a new plan; delays sleep on the calling thread. */
   public FaultyBlobStore(BlobStore store) {
     this(store, duration -> LockSupport.parkNanos(duration.toNanos()));
   }
 
   /**
-   * With a plan of its own.
+   * Uses a new plan.
    *
-   * @param sleeper waits for the time of a {@link Fault.Delay}
+   * @param sleeper waits for the duration of a {@link Fault.Delay}
    */
   public FaultyBlobStore(BlobStore store, Consumer<Duration> sleeper) {
     this(store, sleeper, new FaultPlan());
   }
 
   /**
-   * Made from its parts.
+   * Uses the given plan.
    *
-   * @param sleeper waits for the time of a {@link Fault.Delay}
+   * @param sleeper waits for the duration of a {@link Fault.Delay}
    * @param plan may be shared with stores of other processes
    */
   public FaultyBlobStore(BlobStore store, Consumer<Duration> sleeper, FaultPlan plan) {
@@ -60,42 +60,42 @@ public final class FaultyBlobStore implements BlobStore {
     this.plan = plan;
   }
 
-  /** What goes wrong, and what was called. */
+  /** The plan of faults, which also records the calls. */
   public FaultPlan plan() {
     return plan;
   }
 
-  /** Adds a rule, see {@link FaultRule}; its calls are counted from now on. */
+  /** Adds a rule, see {@link FaultRule}; only later calls are counted. */
   public void rule(String line) {
     plan.rule(line);
   }
 
-  /** Forgets all rules. */
+  /** Removes all rules. */
   public void clearRules() {
     plan.clear();
   }
 
-  /** How many calls of a kind were made. */
+  /** Number of calls of one kind. */
   public int count(BlobOp op) {
     return plan.count(op);
   }
 
-  /** How many calls were made. */
+  /** Number of calls. */
   public int calls() {
     return plan.calls().size();
   }
 
-  /** Every call so far, one line each: call, name, size, and the fault if there was one. */
+  /** All calls so far, one line each: call, name, size, and the fault if any. */
   public List<String> trace() {
     return plan.trace();
   }
 
-  /** Forgets counts and trace. */
+  /** Removes the counts and the trace. */
   public void clearTrace() {
     plan.clearCalls();
   }
 
-  /** From now on every call fails before it takes effect, as if the process were dead. */
+  /** Makes every later call fail before it takes effect, as if the process were dead. */
   public void stop() {
     stopped = true;
   }

@@ -7,7 +7,7 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
- * Damages a store in every single place, one after the other, and asks each time whether it shows.
+ * Damages every byte of a store in turn, and checks each time that verification reports the damage.
  * Confined to one thread.
  */
 public final class FilesFlipper {
@@ -20,19 +20,19 @@ public final class FilesFlipper {
   private int tried;
 
   /**
-   * A flipper of one store.
+   * Damages one store.
    *
-   * @param verify tells what is wrong with the store now, naming the blob; empty when all is sound
+   * @param verify reports the problems of the store, naming the blob; empty if there are none
    */
   public FilesFlipper(MapBlobStore store, Supplier<List<String>> verify) {
     this.store = store;
     this.verify = verify;
   }
 
-  /** Inverts a bit of every byte of the blobs whose name is wanted. */
-  public void flipEveryByte(Predicate<String> wanted, int bitsPerByte) {
+  /** Inverts bits of every byte of the blobs whose names match. */
+  public void flipEveryByte(Predicate<String> names, int bitsPerByte) {
     for (Map.Entry<String, byte[]> blob : store.content().entrySet()) {
-      for (int at = 0; wanted.test(blob.getKey()) && at < blob.getValue().length; at++) {
+      for (int at = 0; names.test(blob.getKey()) && at < blob.getValue().length; at++) {
         for (int i = 0; i < bitsPerByte; i++) {
           int bit = (at + i) % BITS;
           store.flip(blob.getKey(), at, bit);
@@ -43,13 +43,13 @@ public final class FilesFlipper {
     }
   }
 
-  /** Cuts every blob off at some lengths, and takes it away. */
-  public void cutEveryBlob(Predicate<String> wanted) {
+  /** Truncates every blob to some lengths, and removes it. */
+  public void truncateEveryBlob(Predicate<String> names) {
     for (Map.Entry<String, byte[]> blob : store.content().entrySet()) {
       int size = blob.getValue().length;
-      for (int length = size - 1; wanted.test(blob.getKey()) && length >= 0; ) {
+      for (int length = size - 1; names.test(blob.getKey()) && length >= 0; ) {
         store.truncate(blob.getKey(), length);
-        look(blob.getKey(), "cut to " + length + " of " + size);
+        look(blob.getKey(), "truncated to " + length + " of " + size);
         store.restore(blob.getKey(), blob.getValue());
         length = length == 0 ? -1 : length - 1 - length / 4;
       }
@@ -64,12 +64,12 @@ public final class FilesFlipper {
     }
   }
 
-  /** Damage that did not show, or whose blob was not named. */
+  /** Damage that was not reported, or reported without the name of the blob. */
   public List<String> missed() {
     return List.copyOf(missed);
   }
 
-  /** How many places were damaged. */
+  /** Number of damages tried. */
   public int tried() {
     return tried;
   }

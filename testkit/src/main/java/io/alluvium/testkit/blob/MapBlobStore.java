@@ -20,9 +20,8 @@ import java.util.OptionalLong;
 import java.util.TreeMap;
 
 /**
- * Blobs in a map, for tests: its whole content can be looked at, copied (what remains if the power
- * fails now) and damaged. A name that is written again with other bytes is a failure. Thread-safe;
- * guarded by {@code this}.
+ * Stores blobs in a map, for tests, which may inspect, copy and damage its content. Fails if a name
+ * is written again with other bytes. Thread-safe; guarded by {@code this}.
  */
 public final class MapBlobStore implements BlobStore {
 
@@ -36,12 +35,12 @@ public final class MapBlobStore implements BlobStore {
     this(Map.of());
   }
 
-  /** A store that starts with these blobs. */
+  /** A store with this initial content. */
   public MapBlobStore(Map<String, byte[]> blobs) {
     this.blobs = new TreeMap<>(blobs);
   }
 
-  /** All blobs now; the arrays are shared and must not be changed. */
+  /** All current blobs; the arrays are shared and must not be changed. */
   public synchronized Map<String, byte[]> content() {
     return new TreeMap<>(blobs);
   }
@@ -53,12 +52,12 @@ public final class MapBlobStore implements BlobStore {
     blobs.put(name, bytes);
   }
 
-  /** Cuts a stored blob off. */
+  /** Truncates a stored blob. */
   public synchronized void truncate(String name, int length) {
     blobs.put(name, Arrays.copyOf(existing(name), length));
   }
 
-  /** Puts back what a blob held before it was damaged. */
+  /** Restores the content of a damaged blob. */
   public synchronized void restore(String name, byte[] bytes) {
     blobs.put(name, bytes);
   }

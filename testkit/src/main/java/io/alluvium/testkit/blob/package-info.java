@@ -1,4 +1,4 @@
-/** Blob stores for tests: kept in memory, recording, failing on purpose. */
+/** Blob stores for tests: in memory, with recorded calls and injected faults. */
 @NullMarked
 package io.alluvium.testkit.blob;
 

@@ -30,17 +30,17 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What every {@link BlobStore} must do. A provider's test extends it and opens an empty store. */
+/** Conformance suite of {@link BlobStore}. The test of a provider extends it and opens a store. */
 public abstract class BlobStoreConformance {
 
   private static final int BIG = 3 * 1024 * 1024 + 17;
 
-  /** Where tests put local files; a store may use it too. */
+  /** Directory for local files of tests; a store may also use it. */
   @TempDir protected Path directory;
 
   private BlobStore store;
 
-  /** An empty store. */
+  /** Opens an empty store. */
   protected abstract BlobStore open() throws IOException;
 
   @BeforeEach
@@ -54,7 +54,7 @@ public abstract class BlobStoreConformance {
   }
 
   @Test
-  void put_severalBuffers_areOneBlobAndKeepTheirPositions() {
+  void put_severalBuffers_storesOneBlobAndKeepsPositions() {
     ByteBuffer heap = ByteBuffer.wrap("xxhello ".getBytes(UTF_8)).position(2);
     ByteBuffer direct = ByteBuffer.allocateDirect(16).put("worldyy".getBytes(UTF_8)).flip();
     direct.limit(5);
@@ -69,14 +69,14 @@ public abstract class BlobStoreConformance {
   }
 
   @Test
-  void put_sameBytesAgain_isHarmless() {
+  void put_sameBytesAgain_succeeds() {
     put("data/a", "same");
     put("data/a", "same");
     assertThat(text("data/a")).isEqualTo("same");
   }
 
   @Test
-  void put_nothing_isAnEmptyBlob() {
+  void put_noBytes_storesAnEmptyBlob() {
     store.put("data/empty", List.of());
     assertThat(store.size("data/empty")).hasValue(0);
     assertThat(store.list("data/")).extracting(BlobInfo::name).containsExactly("data/empty");
@@ -84,7 +84,7 @@ public abstract class BlobStoreConformance {
   }
 
   @Test
-  void put_bigBlob_readsBackWholeAndInParts() throws IOException {
+  void put_bigBlob_isReadableWholeAndInRanges() throws IOException {
     byte[] bytes = new byte[BIG];
     new Random(1).nextBytes(bytes);
     store.put("data/big", List.of(ByteBuffer.wrap(bytes)));
@@ -99,7 +99,7 @@ public abstract class BlobStoreConformance {
   }
 
   @Test
-  void putFile_storesItsContentAndLeavesItAlone() throws IOException {
+  void putFile_regularFile_storesItsContentAndKeepsIt() throws IOException {
     Path file = Files.writeString(directory.resolve("local.sst"), "table file");
     store.putFile("data/file.table", file);
     Files.writeString(file, "changed");
@@ -121,7 +121,7 @@ public abstract class BlobStoreConformance {
   }
 
   @Test
-  void putIfAbsent_takenName_changesNothing() {
+  void putIfAbsent_takenName_keepsTheBlob() {
     assertThat(store.putIfAbsent("slots/1", "first".getBytes(UTF_8))).isTrue();
     assertThat(store.putIfAbsent("slots/1", "second".getBytes(UTF_8))).isFalse();
     assertThat(store.putIfAbsent("slots/1", "first".getBytes(UTF_8))).isFalse();
@@ -136,7 +136,7 @@ public abstract class BlobStoreConformance {
   }
 
   @Test
-  void putIfAbsent_afterDelete_nameIsFreeAgain() {
+  void putIfAbsent_afterDelete_succeeds() {
     store.putIfAbsent("slots/1", "first".getBytes(UTF_8));
     store.delete(List.of("slots/1"));
     assertThat(store.putIfAbsent("slots/1", "second".getBytes(UTF_8))).isTrue();
@@ -144,7 +144,7 @@ public abstract class BlobStoreConformance {
   }
 
   @Test
-  void putIfAbsent_racing_oneWins() {
+  void putIfAbsent_concurrentCalls_oneSucceeds() {
     int racers = 8;
     for (int round = 0; round < 10; round++) {
       String name = "slots/" + round;
@@ -164,7 +164,7 @@ public abstract class BlobStoreConformance {
   }
 
   @Test
-  void open_pastTheEnd_endsEarlyOrFails() throws IOException {
+  void open_rangePastTheEnd_endsEarlyOrFails() throws IOException {
     put("data/a", "12345");
     try (InputStream in = store.open("data/a", 3, 10)) {
       assertThat(in.readAllBytes()).asString(UTF_8).isEqualTo("45");
@@ -174,7 +174,7 @@ public abstract class BlobStoreConformance {
   }
 
   @Test
-  void open_readByteByByte_endsWhereAsked() throws IOException {
+  void open_readByteByByte_endsAtTheRange() throws IOException {
     put("data/a", "123456");
     try (InputStream in = store.open("data/a", 1, 3)) {
       assertThat(List.of(in.read(), in.read(), in.read())).containsExactly(50, 51, 52);
@@ -195,7 +195,7 @@ public abstract class BlobStoreConformance {
   }
 
   @Test
-  void list_isAscendingByNameAsText() {
+  void list_manyBlobs_isAscendingByName() {
     List<String> names =
         List.of("a-b", "a.b", "a/b", "a/b-c", "a/b.c", "a/b0/c", "a0", "aB", "a_b", "ab", "b/c/d");
     names.stream().sorted((x, y) -> y.compareTo(x)).forEach(name -> put(name, name));
@@ -203,7 +203,7 @@ public abstract class BlobStoreConformance {
   }
 
   @Test
-  void list_prefix_isTextNotAFolder() {
+  void list_prefix_matchesTextNotFolders() {
     Stream.of("data/a/1", "data/a/10", "data/ab/2", "data/b", "dat", "data", "slots/1")
         .filter(name -> !name.equals("data"))
         .forEach(name -> put(name, name));
@@ -216,7 +216,7 @@ public abstract class BlobStoreConformance {
   }
 
   @Test
-  void list_givesSizes() {
+  void list_blobs_haveSizes() {
     put("data/a", "12345");
     store.put("data/b", List.of());
     assertThat(store.list("data/")).extracting(BlobInfo::sizeBytes).containsExactly(5L, 0L);
@@ -248,7 +248,7 @@ public abstract class BlobStoreConformance {
   }
 
   @Test
-  void delete_removesAndPassesOverMissingOnes() {
+  void delete_missingBlobs_areIgnored() {
     put("data/a", "1");
     put("data/b", "2");
     put("data/c", "3");
@@ -278,7 +278,7 @@ public abstract class BlobStoreConformance {
   }
 
   @Test
-  void uri_isNotEmpty() {
+  void uri_openStore_isNotEmpty() {
     assertThat(store.uri()).isNotEmpty();
   }
 

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What every {@link Changelog} and its storage must do. A provider's test extends it. */
+/** Conformance suite of {@link Changelog} and its storage. The test of a provider extends it. */
 public abstract class ChangelogConformance extends ChangelogHarness {
 
   static Stream<Long> seeds() {
@@ -36,7 +36,7 @@ public abstract class ChangelogConformance extends ChangelogHarness {
   }
 
   @Test
-  void append_numbersChangesFromTheStart() {
+  void append_changes_areNumberedFromTheStart() {
     Changelog log = open(1, 42);
     assertThat(log.nextSqn()).isEqualTo(42);
     write(log, changes(1, 42), 3);
@@ -46,7 +46,7 @@ public abstract class ChangelogConformance extends ChangelogHarness {
   }
 
   @Test
-  void persist_everyOperation_readsBack() {
+  void persist_everyOperation_isReadable() {
     Changelog log = open(1, 0);
     byte[] key = {0, 3, 7, 1, 'k', 0};
     List<Change> written = new ArrayList<>();
@@ -68,7 +68,7 @@ public abstract class ChangelogConformance extends ChangelogHarness {
   }
 
   @Test
-  void append_callerReusesItsArrays_changesNothing() {
+  void append_callerReusesItsArrays_keepsTheChanges() {
     Changelog log = open(1, 0);
     byte[] key = {0, 1, 7, 1, 'a', 0, 9, 9};
     byte[] value = {5, 6, 7, 8};
@@ -87,11 +87,11 @@ public abstract class ChangelogConformance extends ChangelogHarness {
     int puts = store.count(BlobOp.PUT);
     assertThat(persist(log, log.nextSqn())).isEmpty();
     assertThat(persist(log, 17)).isNotEmpty();
-    assertThat(store.count(BlobOp.PUT)).as("puts for nothing new").isEqualTo(puts);
+    assertThat(store.count(BlobOp.PUT)).as("puts without new changes").isEqualTo(puts);
   }
 
   @Test
-  void persist_fromTheMiddle_givesTheBlocksThatOverlap() {
+  void persist_fromTheMiddle_givesOverlappingBlocks() {
     Changelog log = open(1, 0);
     Changes changes = changes(2, 0);
     List<Change> written = new ArrayList<>();
@@ -103,13 +103,13 @@ public abstract class ChangelogConformance extends ChangelogHarness {
     checkBlocks(blocks, 55, 100);
     long first = blocks.get(0).fromSqn();
     assertThat(read(blocks, ALL)).isEqualTo(lines(written.subList((int) first, 100)));
-    // Blocks before the middle may still be on their way, in a segment of their own.
+    // Blocks before the middle may still be uploading in another segment.
     checkBlocks(persist(log, 0), 0, 100);
     assertThat(log.durableUpTo()).isEqualTo(100);
   }
 
   @Test
-  void persist_isNotDisturbedByLaterAppends() {
+  void persist_laterAppends_areNotIncluded() {
     Changelog log = open(1, 0);
     Changes changes = changes(3, 0);
     List<Change> written = write(log, changes, 50);
@@ -122,7 +122,7 @@ public abstract class ChangelogConformance extends ChangelogHarness {
   }
 
   @Test
-  void append_moreThanManyBlocks_keepsEverything() {
+  void append_manyBlocks_keepsAllChanges() {
     Changelog log = open(1, 0);
     Random random = new Random(4);
     List<Change> written = new ArrayList<>();
@@ -140,7 +140,7 @@ public abstract class ChangelogConformance extends ChangelogHarness {
   }
 
   @Test
-  void read_someKeyGroups_givesTheirsInOrder() {
+  void read_someKeyGroups_givesTheirChangesInOrder() {
     Changelog log = open(1, 0);
     List<Change> written = write(log, changes(5, 0), 400);
     List<BlockRef> blocks = persist(log, 0);
@@ -164,7 +164,7 @@ public abstract class ChangelogConformance extends ChangelogHarness {
   }
 
   @Test
-  void trim_forgetsWholeBlocksBelow() {
+  void trim_position_dropsWholeBlocksBelow() {
     Changelog log = open(1, 0);
     Changes changes = changes(6, 0);
     List<BlobName> blobs = new ArrayList<>();
@@ -183,7 +183,7 @@ public abstract class ChangelogConformance extends ChangelogHarness {
   }
 
   @Test
-  void bytesSince_growsWithWhatIsAppended() {
+  void bytesSince_afterAppends_grows() {
     Changelog log = open(1, 100);
     assertThat(log.bytesSince(100)).isZero();
     byte[] key = {0, 1, 7, 0, 0};
@@ -197,7 +197,7 @@ public abstract class ChangelogConformance extends ChangelogHarness {
   }
 
   @Test
-  void twoChangelogs_keepApart() {
+  void twoChangelogs_sameStorage_areIndependent() {
     Changelog one = open(1, 0);
     Changelog two = open(2, 500);
     List<Change> first = write(one, changes(7, 0), 60);
@@ -214,7 +214,7 @@ public abstract class ChangelogConformance extends ChangelogHarness {
   }
 
   @Test
-  void close_oneOfTwoWhileTheyUpload_leavesTheOtherAlone() {
+  void close_oneOfTwoDuringUploads_keepsTheOther() {
     for (int round = 0; round < 10; round++) {
       Changelog one = open(10L + round, 0);
       Changelog two = open(100L + round, 0);
@@ -245,7 +245,7 @@ public abstract class ChangelogConformance extends ChangelogHarness {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void anyHistory_readsBackExactly(long seed) {
+  void anyHistory_persisted_isReadExactly(long seed) {
     Random random = new Random(seed);
     long start = random.nextInt(1_000);
     Changelog log = open(seed, start);
@@ -277,7 +277,7 @@ public abstract class ChangelogConformance extends ChangelogHarness {
   }
 
   @Test
-  void persist_storeAway_failsAndLaterSucceedsWithEverything() {
+  void persist_storeUnavailable_failsAndLaterSucceeds() {
     onlyWhenBlobsAreStored();
     Changelog log = open(1, 0);
     Changes changes = changes(1, 0);
@@ -293,7 +293,7 @@ public abstract class ChangelogConformance extends ChangelogHarness {
   }
 
   @Test
-  void persist_lostAnswers_stillSucceeds() {
+  void persist_lostAnswers_succeeds() {
     onlyWhenBlobsAreStored();
     Changelog log = open(1, 0);
     store.rule("fail after put data/* #1");
@@ -319,7 +319,7 @@ public abstract class ChangelogConformance extends ChangelogHarness {
   }
 
   @Test
-  void verify_soundSegment_findsItsBlocksAndNothingWrong() {
+  void verify_soundSegment_reportsBlocksAndNoProblems() {
     onlyWhenBlobsAreStored();
     Changelog log = open(1, 0);
     write(log, changes(4, 0), 200);
@@ -331,7 +331,7 @@ public abstract class ChangelogConformance extends ChangelogHarness {
   }
 
   @Test
-  void damage_anyByteOfASegment_isFoundAndNamed() {
+  void verify_flippedByte_reportsTheSegment() {
     onlyWhenBlobsAreStored();
     Changelog log = open(1, 0);
     List<Change> written = write(log, changes(5, 0), 25);
@@ -346,7 +346,7 @@ public abstract class ChangelogConformance extends ChangelogHarness {
           .isNotEmpty()
           .allSatisfy(problem -> assertThat(problem).contains(blob.toString()));
       try {
-        // What is read is either right or refused; never wrong.
+        // A read returns the correct changes or fails.
         assertThat(read(blocks, ALL)).isEqualTo(sound);
       } catch (StateBackendException e) {
         assertThat(e.kind()).as("%s", e).isIn(Kind.CORRUPT, Kind.INCOMPATIBLE);
@@ -357,7 +357,7 @@ public abstract class ChangelogConformance extends ChangelogHarness {
   }
 
   @Test
-  void damage_truncatedOrMissingSegment_isFoundAndNamed() {
+  void verify_truncatedOrMissingSegment_reportsIt() {
     onlyWhenBlobsAreStored();
     Changelog log = open(1, 0);
     write(log, changes(6, 0), 25);
@@ -368,7 +368,7 @@ public abstract class ChangelogConformance extends ChangelogHarness {
     for (int length = size - 1; length >= 0; length -= 1 + length / 10) {
       map.truncate(blob, length);
       assertThat(storage.verify(store, blocks.get(0).blob()).problems())
-          .as("cut to %d bytes", length)
+          .as("truncated to %d bytes", length)
           .isNotEmpty();
     }
     assertThat(sound).containsKey(blob);
@@ -378,7 +378,7 @@ public abstract class ChangelogConformance extends ChangelogHarness {
   }
 
   @Test
-  void read_shortOrFlippedOnTheWay_isRefusedAndRightTheNextTime() {
+  void read_shortOrFlippedAnswer_failsAndLaterSucceeds() {
     onlyWhenBlobsAreStored();
     Changelog log = open(1, 0);
     List<Change> written = write(log, changes(7, 0), 100);
@@ -393,6 +393,6 @@ public abstract class ChangelogConformance extends ChangelogHarness {
 
   private void onlyWhenBlobsAreStored() {
     Assumptions.assumeTrue(
-        storesBlobs(), "this storage keeps its blocks in memory: nothing to fail or to damage");
+        storesBlobs(), "this storage keeps its blocks in memory: no faults or damage possible");
   }
 }

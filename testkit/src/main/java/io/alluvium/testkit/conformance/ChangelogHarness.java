@@ -33,7 +33,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 
-/** Writing and reading changelogs for {@link ChangelogConformance}. */
+/** Writes and reads changelogs for {@link ChangelogConformance}. */
 abstract class ChangelogHarness {
 
   static final KeyGroupRange ALL = new KeyGroupRange(0, 8);
@@ -47,12 +47,12 @@ abstract class ChangelogHarness {
   /** The provider under test. */
   protected abstract ChangelogStorageProvider provider();
 
-  /** Settings other than the defaults and than short delays. */
+  /** Additional settings. */
   protected Map<String, String> settings() {
     return Map.of();
   }
 
-  /** Whether blocks go into the blob store, so that they can fail and be damaged there. */
+  /** Whether blocks are stored in the blob store, so that faults and damage are possible. */
   protected boolean storesBlobs() {
     return true;
   }
@@ -119,9 +119,7 @@ abstract class ChangelogHarness {
     return execution.await(log.persist(from));
   }
 
-  /**
-   * Blocks must cover {@code [from, to)} in order, without holes, and start no earlier than needed.
-   */
+  /** Checks that blocks cover {@code [from, to)} in order, without gaps or unnecessary blocks. */
   static void checkBlocks(List<BlockRef> blocks, long from, long to) {
     if (from == to) {
       assertThat(blocks).isEmpty();
@@ -139,7 +137,7 @@ abstract class ChangelogHarness {
     assertThat(at).isEqualTo(to);
   }
 
-  /** Reads blocks and puts the changes of all key groups back into one order. */
+  /** Reads blocks and merges the changes of all key groups into one order. */
   final List<String> read(List<BlockRef> blocks, KeyGroupRange keyGroups) {
     List<Change> changes = new ArrayList<>();
     for (BlockRef block : blocks) {
@@ -181,7 +179,7 @@ abstract class ChangelogHarness {
     return changes.stream().map(Change::toString).toList();
   }
 
-  /** Names as an owner hands them out. Thread-safe. */
+  /** Generates names like an owner. Thread-safe. */
   private static final class Names implements BlobNames {
     private final Incarnation incarnation = new Incarnation(0x1234, 0x5678);
     private final AtomicLong counter = new AtomicLong();

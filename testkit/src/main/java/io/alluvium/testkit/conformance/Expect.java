@@ -6,12 +6,12 @@ import io.alluvium.StateBackendException;
 import org.assertj.core.api.AbstractThrowableAssert;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
-/** Checks of failures. */
+/** Assertions on failures. Stateless. */
 final class Expect {
 
   private Expect() {}
 
-  /** The call must fail with a {@code StateBackendException} of that kind. */
+  /** Asserts that the call fails with a {@code StateBackendException} of that kind. */
   static AbstractThrowableAssert<?, ? extends Throwable> failure(
       StateBackendException.Kind kind, ThrowingCallable call) {
     return assertThatThrownBy(call)

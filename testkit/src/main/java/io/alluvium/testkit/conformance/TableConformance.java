@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What every {@link Table} must do. A provider's test extends it. */
+/** Conformance suite of {@link Table}. The test of a provider extends it. */
 public abstract class TableConformance extends TableHarness {
 
   static Stream<Long> seeds() {
@@ -46,7 +46,7 @@ public abstract class TableConformance extends TableHarness {
   }
 
   @Test
-  void put_thenGet_replacesWhatTheWriterHeld() {
+  void get_reusedWriter_replacesItsContent() {
     put("a", "01");
     put("b", "020304");
     ByteWriter into = new ByteWriter(1);
@@ -59,7 +59,7 @@ public abstract class TableConformance extends TableHarness {
   }
 
   @Test
-  void put_emptyValue_isAValue() {
+  void put_emptyValue_isPresent() {
     put("a", "");
     assertThat(get(key("a"))).isEmpty();
     assertThat(table.get(key("a"), key("a").length, new ByteWriter())).isTrue();
@@ -67,7 +67,7 @@ public abstract class TableConformance extends TableHarness {
   }
 
   @Test
-  void put_callerReusesItsArrays_changesNothing() {
+  void put_callerReusesItsArrays_keepsTheValue() {
     byte[] key = key("a");
     byte[] value = {1, 2, 3};
     table.put(key, key.length, value, 3);
@@ -78,7 +78,7 @@ public abstract class TableConformance extends TableHarness {
   }
 
   @Test
-  void put_bigValue_readsBack() {
+  void put_bigValue_isReadable() {
     byte[] big = new byte[1 << 20];
     new Random(5).nextBytes(big);
     byte[] key = key("big");
@@ -89,7 +89,7 @@ public abstract class TableConformance extends TableHarness {
   }
 
   @Test
-  void delete_removesOneKey() {
+  void delete_key_keepsOthers() {
     put("a", "01");
     put("b", "02");
     table.delete(key("a"), key("a").length);
@@ -99,7 +99,7 @@ public abstract class TableConformance extends TableHarness {
   }
 
   @Test
-  void merge_appendsBytes() {
+  void merge_operand_isAppended() {
     merge("a", "01");
     merge("a", "");
     merge("a", "0203");
@@ -130,7 +130,7 @@ public abstract class TableConformance extends TableHarness {
   }
 
   @Test
-  void deleteRange_prefixEndingInOnes_removesJustThatRow() {
+  void deleteRange_prefixEndingInFf_removesOnlyThatRow() {
     byte[] inside = key(1, VALUES, "ffff", "01");
     byte[] before = key(1, VALUES, "fffe", "ff");
     byte[] after = key(1, VALUES + 1, "", "");
@@ -147,7 +147,7 @@ public abstract class TableConformance extends TableHarness {
   }
 
   @Test
-  void scan_isAscendingByUnsignedBytes() {
+  void scan_manyKeys_isAscendingByUnsignedBytes() {
     List<byte[]> keys =
         List.of(
             key(0, VALUES, "", ""),
@@ -172,7 +172,7 @@ public abstract class TableConformance extends TableHarness {
   }
 
   @Test
-  void scan_writesMeanwhile_neitherDisturbNorShow() {
+  void scan_concurrentWrites_areNotVisible() {
     for (int i = 0; i < 50; i++) {
       byte[] key = key(2, VALUES, "", HEX.toHexDigits((byte) (2 * i)));
       table.put(key, key.length, b(i), 1);
@@ -201,7 +201,7 @@ public abstract class TableConformance extends TableHarness {
   }
 
   @Test
-  void scanFrom_leavesOutWhatStandsBefore() {
+  void scanFrom_key_skipsSmallerKeys() {
     for (int i = 0; i < 20; i += 2) {
       byte[] key = key(2, VALUES, "", HEX.toHexDigits((byte) i));
       table.put(key, key.length, b(i), 1);
@@ -225,7 +225,7 @@ public abstract class TableConformance extends TableHarness {
   }
 
   @Test
-  void scan_twoAtOnce_areIndependent() {
+  void scan_twoOpenScans_areIndependent() {
     put("a", "01");
     byte[] prefix = key("");
     try (TableScan first = table.scan(prefix, prefix.length)) {
@@ -242,7 +242,7 @@ public abstract class TableConformance extends TableHarness {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void anyChanges_tableEqualsModel(long seed) {
+  void anyChanges_applied_equalTheModel(long seed) {
     Random random = new Random(seed);
     Changes changes = new Changes(random, ALL, 0);
     ModelTable model = new ModelTable();
@@ -266,7 +266,7 @@ public abstract class TableConformance extends TableHarness {
 
   @ParameterizedTest
   @MethodSource("fewSeeds")
-  void snapshotNow_thenOpen_givesExactlyTheSame(long seed) {
+  void snapshotNow_opened_equalsTheTable(long seed) {
     Changes changes = new Changes(new Random(seed), ALL, 0);
     ModelTable model = new ModelTable();
     for (int round = 0; round < 3; round++) {
@@ -278,7 +278,7 @@ public abstract class TableConformance extends TableHarness {
   }
 
   @Test
-  void snapshot_emptyTable_opensEmpty() {
+  void snapshot_emptyTable_isEmpty() {
     TableSnapshot snapshot = table.snapshotNow(fresh());
     assertThat(dump(reopen(snapshot, ALL)).entries()).isEmpty();
     assertThat(dump(reopen(snapshotWhile(() -> {}), ALL)).entries()).isEmpty();
@@ -286,7 +286,7 @@ public abstract class TableConformance extends TableHarness {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void snapshot_whileWriting_thenReplayFromThePosition_givesTheSame(long seed) {
+  void snapshot_duringWritesThenReplay_equalsTheTable(long seed) {
     Random random = new Random(seed);
     Changes changes = new Changes(random, ALL, 0);
     ModelTable model = new ModelTable();
@@ -298,7 +298,7 @@ public abstract class TableConformance extends TableHarness {
       log.addAll(write(changes, random.nextInt(50), model));
       checkFiles(snapshot);
 
-      // Replay starts with the block that holds the position: some earlier changes come again.
+      // Replay starts with the block that holds the position, and repeats some earlier changes.
       List<Change> suffix = log.subList(Math.max(0, position - random.nextInt(20)), log.size());
       Table opByOp = reopen(snapshot, ALL);
       suffix.forEach(change -> change.applyTo(opByOp));
@@ -311,7 +311,7 @@ public abstract class TableConformance extends TableHarness {
   }
 
   @Test
-  void snapshot_laterWritesAndClose_leaveItsFilesAlone() throws IOException {
+  void snapshot_laterWritesAndClose_keepItsFiles() throws IOException {
     Changes changes = new Changes(new Random(3), ALL, 0);
     ModelTable model = new ModelTable();
     write(changes, 500, model);
@@ -334,7 +334,7 @@ public abstract class TableConformance extends TableHarness {
   }
 
   @Test
-  void open_clippedPart_dropsWhatIsOutside() throws IOException {
+  void open_clippedPart_dropsOtherKeyGroups() throws IOException {
     ModelTable model = new ModelTable();
     write(new Changes(new Random(4), ALL, 0), 600, model);
     TableSnapshot snapshot = table.snapshotNow(fresh());
@@ -351,7 +351,7 @@ public abstract class TableConformance extends TableHarness {
 
   @ParameterizedTest
   @MethodSource("fewSeeds")
-  void open_severalParts_unitesThem(long seed) throws IOException {
+  void open_severalParts_mergesThem(long seed) throws IOException {
     List<KeyGroupRange> ranges =
         List.of(new KeyGroupRange(0, 3), new KeyGroupRange(3, 6), new KeyGroupRange(6, 8));
     List<TablePart> parts = new ArrayList<>();
@@ -377,7 +377,7 @@ public abstract class TableConformance extends TableHarness {
 
   @ParameterizedTest
   @MethodSource("fewSeeds")
-  void open_oneTwoOne_keepsEverything(long seed) throws IOException {
+  void open_splitAndMerged_equalsTheTable(long seed) throws IOException {
     Random random = new Random(seed);
     ModelTable model = new ModelTable();
     write(new Changes(random, ALL, 0), 500, model);
@@ -392,7 +392,7 @@ public abstract class TableConformance extends TableHarness {
   }
 
   @Test
-  void open_foreignPart_readsItThroughItsOwnFormat() throws IOException {
+  void open_foreignPart_isReadInItsFormat() throws IOException {
     ModelTable model = new ModelTable();
     Changes changes = new Changes(new Random(6), ALL, 0);
     for (int i = 0; i < 500; i++) {
@@ -419,7 +419,7 @@ public abstract class TableConformance extends TableHarness {
   }
 
   @Test
-  void read_partInItsOwnFormat_givesItsKeyGroupsAscending() throws IOException {
+  void read_partOfItsFormat_givesKeyGroupsAscending() throws IOException {
     ModelTable model = new ModelTable();
     write(new Changes(new Random(8), ALL, 0), 500, model);
     KeyGroupRange range = new KeyGroupRange(3, 7);
@@ -432,7 +432,7 @@ public abstract class TableConformance extends TableHarness {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void apply_sortedChanges_equalsOpByOp(long seed) {
+  void apply_sortedChanges_equalsSingleOperations(long seed) {
     Random random = new Random(seed);
     ModelTable model = new ModelTable();
     Changes changes = new Changes(random, ALL, 0);
@@ -450,7 +450,7 @@ public abstract class TableConformance extends TableHarness {
   }
 
   @Test
-  void apply_manyChangesFromTwoThreads_equalsOpByOp() {
+  void apply_changesFromTwoThreads_equalsSingleOperations() {
     ModelTable model = new ModelTable();
     List<CompletableFuture<Void>> threads = new ArrayList<>();
     for (KeyGroupRange half : List.of(new KeyGroupRange(0, 4), new KeyGroupRange(4, 8))) {
@@ -492,7 +492,7 @@ public abstract class TableConformance extends TableHarness {
   }
 
   @Test
-  void close_whileASnapshotRuns_endsTheSnapshot() {
+  void close_runningSnapshot_completesTheSnapshot() {
     write(new Changes(new Random(9), ALL, 0), 2_000, new ModelTable());
     CompletableFuture<TableSnapshot> snapshot = startSnapshot();
     table.close();

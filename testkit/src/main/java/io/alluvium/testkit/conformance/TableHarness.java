@@ -40,7 +40,7 @@ abstract class TableHarness {
   static final HexFormat HEX = HexFormat.of();
   static final int VALUES = 3;
 
-  /** Where tables keep their files. */
+  /** Directory for the files of tables. */
   @TempDir protected Path directory;
 
   final Execution execution = new ThreadExecution();
@@ -52,7 +52,7 @@ abstract class TableHarness {
   /** The provider under test. */
   protected abstract TableProvider provider();
 
-  /** Settings other than the defaults. */
+  /** Additional settings. */
   protected Map<String, String> settings() {
     return Map.of();
   }
@@ -88,7 +88,7 @@ abstract class TableHarness {
     return open(keyGroups, List.of(part(snapshot, keyGroups)));
   }
 
-  /** Copies a snapshot as a restore would: every file under its local name. */
+  /** Copies a snapshot like a restore: every file under its local name. */
   TablePart part(TableSnapshot snapshot, KeyGroupRange keyGroups) {
     try {
       Path copy = Files.createDirectories(fresh());
@@ -121,11 +121,11 @@ abstract class TableHarness {
     return started.thenCompose(snapshot -> snapshot);
   }
 
-  /** Takes a snapshot as the materializer does, while the task goes on between {@code advance}s. */
+  /** Takes a snapshot like the materializer, while {@code task} runs between {@code advance}s. */
   TableSnapshot snapshotWhile(Runnable task) {
     CompletableFuture<TableSnapshot> snapshot = startSnapshot();
     for (int i = 0; !snapshot.isDone(); i++) {
-      // A snapshot may be slower than a task that never pauses; the suffix need not grow for ever.
+      // Bounds the changelog suffix if the snapshot is slower than the task.
       if (i < 2_000) {
         task.run();
       } else {

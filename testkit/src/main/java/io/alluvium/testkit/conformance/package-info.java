@@ -1,4 +1,4 @@
-/** One suite for each seam of Alluvium; every provider must pass it. */
+/** One conformance suite per provider interface of Alluvium. */
 @NullMarked
 package io.alluvium.testkit.conformance;
 

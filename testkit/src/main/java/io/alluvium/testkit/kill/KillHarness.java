@@ -17,25 +17,25 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Runs a program again and again, each time until SIGKILL at a seeded moment, and at last to its
- * end. Reads which checkpoints it acknowledged, so that a test can compare what survived. Confined
- * to one thread.
+ * Runs a program repeatedly, each time until SIGKILL at a seeded moment, and finally to its end.
+ * Collects the checkpoints that it acknowledged, so that a test can compare them with the surviving
+ * state. Confined to one thread.
  */
 public final class KillHarness {
 
   /**
-   * When to kill: once a number of checkpoints below {@code acknowledgements} was acknowledged, and
-   * a time below {@code delay} later. Both are drawn anew for each round.
+   * The moment of the kill: a random time below {@code delay} after a random number of checkpoints
+   * below {@code acknowledgements} was acknowledged. Both are drawn for each round.
    */
   public record Moments(int acknowledgements, Duration delay) {}
 
   /**
-   * One life of the program.
+   * One run of the program.
    *
    * @param acknowledged checkpoints, in the order in which they were acknowledged
-   * @param killed false when it ended by itself before its moment came
-   * @param exitStatus as the operating system tells it
-   * @param output everything that it printed, errors included
+   * @param killed false if the program ended before the moment of the kill
+   * @param exitStatus of the operating system
+   * @param output everything that the program printed, standard error included
    */
   public record Round(
       List<Long> acknowledged, boolean killed, int exitStatus, List<String> output) {
@@ -45,7 +45,7 @@ public final class KillHarness {
       return (killed ? "killed" : "ended with status " + exitStatus)
           + " after checkpoints "
           + acknowledged
-          + "; it printed:\n"
+          + "; its output:\n"
           + String.join("\n", output);
     }
   }
@@ -58,9 +58,9 @@ public final class KillHarness {
 
   /**
    * @param command program and arguments, see {@link #java}
-   * @param directory where it runs
+   * @param directory working directory
    * @param acknowledgement matches lines that acknowledge a checkpoint; the first group is its id
-   * @param timeout for one life; a program that takes longer is killed and fails the test
+   * @param timeout for one run; a program that takes longer is killed and fails the test
    */
   public KillHarness(
       List<String> command,
@@ -75,7 +75,7 @@ public final class KillHarness {
     this.random = random;
   }
 
-  /** A command that runs a main class in a JVM of this kind, with this class path. */
+  /** The command that runs a main class with the JVM and the class path of this process. */
   public static List<String> java(List<String> options, String mainClass, List<String> arguments) {
     List<String> command = new ArrayList<>();
     command.add(System.getProperty("java.home") + File.separator + "bin" + File.separator + "java");
@@ -87,19 +87,19 @@ public final class KillHarness {
     return command;
   }
 
-  /** Starts the program and kills it at its moment, unless it ends before. */
+  /** Starts the program and kills it at a random moment, unless it ends before. */
   public Round kill(Moments moments) {
     int acknowledgements = random.nextInt(Math.max(1, moments.acknowledgements));
     long delayNanos = (long) (random.nextDouble() * moments.delay.toNanos());
     return live(acknowledgements, delayNanos);
   }
 
-  /** Starts the program and kills it at once when it has acknowledged so many checkpoints. */
+  /** Starts the program and kills it right after it has acknowledged that many checkpoints. */
   public Round killAfter(int acknowledgements) {
     return live(acknowledgements, 0);
   }
 
-  /** Starts the program and lets it run to its end. */
+  /** Starts the program and waits for its end. */
   public Round finish() {
     return live(Integer.MAX_VALUE, 0);
   }
@@ -116,7 +116,7 @@ public final class KillHarness {
         killed = !process.waitFor(delayNanos, TimeUnit.NANOSECONDS);
       }
       if (killed) {
-        // Not with the method of the process, which closes the output before all of it is read.
+        // Process.destroyForcibly would close the output before all of it is read.
         boolean unused = process.toHandle().destroyForcibly();
       }
       boolean ended = process.waitFor(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
@@ -147,7 +147,7 @@ public final class KillHarness {
     }
   }
 
-  /** Reads what the program prints. Its lists are read after it was joined. */
+  /** Reads the output of the program. Its lists are read only after join. */
   private final class Output extends Thread {
     private final Process process;
     private final int wanted;

@@ -1,4 +1,4 @@
-/** Killing real processes at seeded moments. */
+/** Kills real processes at seeded moments. */
 @NullMarked
 package io.alluvium.testkit.kill;
 

@@ -24,8 +24,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One subtask's view of a {@link ModelJob}. Checkpoints are taken of the whole job, by the job.
- * Confined to one thread.
+ * One subtask of a {@link ModelJob}. Checkpoints are taken by the job, for all subtasks. Confined
+ * to one thread.
  */
 public final class ModelBackend<K> implements KeyedBackend<K> {
 

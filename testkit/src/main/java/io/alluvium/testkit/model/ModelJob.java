@@ -12,17 +12,17 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * The keyed state of a whole job in plain collections, with its checkpoints: what must be there
- * after any history, whatever the backend is made of. Confined to one thread.
+ * The reference model of a whole job: its keyed state and its checkpoints in plain collections. Any
+ * backend must show the same state after the same history. Confined to one thread.
  *
  * @param <K> type of the keys
  */
 public final class ModelJob<K> {
 
-  /** Where one value of one state stands. */
+  /** The address of one value of one state. */
   record Slot(Object key, Object namespace) {}
 
-  /** Everything at one moment; values are immutable. */
+  /** The whole state at one moment; values are immutable. */
   private record Snapshot(
       Map<String, Map<Slot, Object>> states, Map<String, Set<Timer<?, ?>>> timers) {
     private static final Snapshot EMPTY = new Snapshot(Map.of(), Map.of());
@@ -43,17 +43,17 @@ public final class ModelJob<K> {
     checkpoints.put(0L, Snapshot.EMPTY);
   }
 
-  /** The view of one subtask. */
+  /** The model of one subtask. */
   public ModelBackend<K> subtask(KeyGroupRange keyGroups) {
     return new ModelBackend<>(this, keySerializer, maxParallelism, keyGroups);
   }
 
-  /** Remembers the state of this moment under a checkpoint's id. */
+  /** Records the current state as a checkpoint. */
   public void checkpoint(long id) {
     checkpoints.put(id, new Snapshot(copy(states), copyTimers(timers)));
   }
 
-  /** A restore may from now on only give this one or a later one, unless it falls back. */
+  /** Later restores must return this checkpoint or a later one, unless they fall back. */
   public void confirm(long id) {
     confirmed = id;
     older.putAll(checkpoints.headMap(id));
@@ -62,31 +62,28 @@ public final class ModelJob<K> {
     everConfirmed.add(id);
   }
 
-  /** A restore must not give this one. */
+  /** Later restores must not return this checkpoint. */
   public void abort(long id) {
     if (id != confirmed) {
       checkpoints.remove(id);
     }
   }
 
-  /** The newest confirmed checkpoint; 0 = the empty beginning. */
+  /** The newest confirmed checkpoint; 0 for the empty initial state. */
   public long confirmed() {
     return confirmed;
   }
 
   /**
-   * Goes back to a checkpoint.
+   * Restores a checkpoint.
    *
-   * @throws AssertionError when there is none of that id, or a later one was confirmed
+   * @throws AssertionError if there is no such checkpoint, or a later one was confirmed
    */
   public void restore(long id) {
     restore(id, checkpoints);
   }
 
-  /**
-   * Goes back to a checkpoint that was confirmed before the newest, or to the newest, because what
-   * is newer is damaged.
-   */
+  /** Restores the newest confirmed checkpoint or an earlier one, because newer ones are damaged. */
   public void fallBack(long id) {
     TreeMap<Long, Snapshot> all = new TreeMap<>(older);
     all.putAll(checkpoints);
@@ -128,7 +125,7 @@ public final class ModelJob<K> {
     return timers.computeIfAbsent(queue, name -> new HashSet<>());
   }
 
-  /** The serialized form, for orders that depend on it. */
+  /** The serialized form, which defines the order of user keys. */
   static <T> byte[] bytes(Serializer<T> serializer, T value) {
     ByteWriter out = new ByteWriter();
     serializer.write(value, out);

@@ -22,12 +22,12 @@ import java.util.function.BinaryOperator;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Views of the kinds of state over a map of immutable values. Confined to one thread. */
+/** The kinds of state over a map of immutable values. Confined to one thread. */
 final class ModelStates {
 
   private ModelStates() {}
 
-  /** Where a view looks. */
+  /** The current position of a view: the map and the address in it. */
   record Cursor(Map<Slot, Object> slots, Supplier<Slot> slot) {
 
     @Nullable Object get() {
@@ -62,7 +62,7 @@ final class ModelStates {
     }
   }
 
-  /** A view that says where it looks. */
+  /** A view with its position. */
   interface View {
     Cursor cursor();
   }
@@ -187,7 +187,7 @@ final class ModelStates {
     }
   }
 
-  /** Removes from the state, not from the copy. */
+  /** Iterates over a copy, but removes from the state. */
   private static final class Removing<UK, UV> implements Iterator<Map.Entry<UK, UV>> {
     private final Iterator<Map.Entry<UK, UV>> copy;
     private final MapState<UK, UV> state;

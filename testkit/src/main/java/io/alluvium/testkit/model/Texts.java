@@ -5,7 +5,7 @@ import io.alluvium.serializer.ByteWriter;
 import io.alluvium.serializer.Serializer;
 import io.alluvium.serializer.SerializerSnapshot;
 
-/** Strings, for keys, namespaces and values of tests. Immutable. */
+/** A serializer of strings, for keys, namespaces and values of tests. Stateless. */
 public final class Texts implements Serializer<String> {
 
   public static final Texts INSTANCE = new Texts();

@@ -1,4 +1,4 @@
-/** Keyed state as plain collections: what a backend must show. */
+/** The reference model of keyed state, in plain collections. */
 @NullMarked
 package io.alluvium.testkit.model;
 

@@ -23,8 +23,8 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * Just the catalog, with a blob for each checkpoint that also needs the one before: the protocol of
- * ownership without a backend around it. Confined to the owner's thread, except the live set.
+ * Only the catalog: the ownership protocol without a backend. Each checkpoint writes one blob and
+ * also needs the previous one. Confined to the owner's thread.
  */
 public final class CatalogState implements OwnedState {
 

@@ -16,7 +16,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A whole backend with two subtasks: each piece of the input is appended to a list of its key.
+ * A whole backend with two subtasks. Each piece of the input is appended to a list of its key.
  * Confined to the owner's thread.
  */
 public final class KeyedState implements OwnedState {

@@ -6,18 +6,18 @@ import io.alluvium.CheckpointHandle;
 import java.util.List;
 import java.util.Optional;
 
-/** The state of a job as its owner sees it. Confined to the owner's thread. */
+/** The state of a job that an {@link Owner} runs. Confined to the owner's thread. */
 public interface OwnedState extends AutoCloseable {
 
   CheckpointCatalog catalog();
 
-  /** Opens the state of a checkpoint, or an empty one. */
+  /** Opens the state of a checkpoint, or an empty state. */
   void restore(Optional<Checkpoint> checkpoint);
 
-  /** Takes in the next piece of the input. */
+  /** Applies the next piece of the input. */
   void apply(long offset);
 
-  /** How many pieces it took in, as far as the state itself can tell. */
+  /** Number of applied pieces, according to the state itself. */
   long applied();
 
   /** Takes a checkpoint and waits until it is durable. */

@@ -14,9 +14,10 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A whole job in one process: takes over, restores, cleans up after those before it, then reads its
- * input with a checkpoint after each piece and a transactional sink, until it is done, replaced, or
- * does not know what it stored. Runs in an actor of its process.
+ * A whole job in one process. It takes over, restores and cleans up after earlier owners. Then it
+ * reads its input, with a checkpoint after each piece and a transactional sink. It stops at the end
+ * of the input, if it is fenced, or after a commit of unknown outcome. Runs in an actor of its
+ * process.
  */
 public final class Owner implements Runnable {
 
@@ -25,7 +26,7 @@ public final class Owner implements Runnable {
   private final SimulatedProcess process;
   private final OwnedState state;
   private final Sink sink;
-  private final Chain chain;
+  private final ManifestLogChecker manifestLog;
   private final Choices choices;
   private final long limit;
   private final List<Transaction> pending = new ArrayList<>();
@@ -37,13 +38,13 @@ public final class Owner implements Runnable {
       SimulatedProcess process,
       OwnedState state,
       Sink sink,
-      Chain chain,
+      ManifestLogChecker manifestLog,
       Choices choices,
       long limit) {
     this.process = process;
     this.state = state;
     this.sink = sink;
-    this.chain = chain;
+    this.manifestLog = manifestLog;
     this.choices = choices;
     this.limit = limit;
   }
@@ -58,8 +59,8 @@ public final class Owner implements Runnable {
       try {
         state.restore(checkpoint);
       } catch (StateBackendException e) {
-        // Only whoever was replaced meanwhile may find its checkpoint collected.
-        if (e.kind() == Kind.CORRUPT && chain.isOwner(self)) {
+        // The checkpoint may be collected only if another owner has taken over meanwhile.
+        if (e.kind() == Kind.CORRUPT && manifestLog.isOwner(self)) {
           throw new AssertionError("the owner cannot restore: " + e, e);
         }
         throw e;
@@ -74,11 +75,11 @@ public final class Owner implements Runnable {
       if (e.kind() != Kind.FENCED && e.kind() != Kind.UNAVAILABLE && e.kind() != Kind.CORRUPT) {
         throw e;
       }
-      // Stops where it is and touches nothing any more (C3a).
+      // Stops without further changes (C3a).
     }
   }
 
-  /** Commits what the checkpoint lists, rolls back what older incarnations left besides (C6). */
+  /** Commits the transactions of the checkpoint and rolls back all others of older writers (C6). */
   private void cleanUp(Progress progress, Incarnation self) {
     for (Transaction transaction : progress.transactions()) {
       process.point("commit " + transaction);
@@ -140,7 +141,7 @@ public final class Owner implements Runnable {
         CheckpointCatalog.Commit unused = state.catalog().commit(id, handles, metadata);
         return;
       } catch (StateBackendException e) {
-        // An unknown outcome: the same again, or stop.
+        // Unknown outcome: retry the same commit, or stop.
         if (e.kind() != Kind.UNAVAILABLE || attempt == 2 || choices.choose(2) == 1) {
           throw e;
         }

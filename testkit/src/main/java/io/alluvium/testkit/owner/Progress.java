@@ -6,11 +6,11 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * What a job keeps in a checkpoint's metadata. Immutable.
+ * A job's own data in the metadata of a checkpoint. Immutable.
  *
- * @param offset how much of the input is done
- * @param transactions prepared ones that are not known to be committed
- * @param blobs names of all blobs that the checkpoint needs, for checking
+ * @param offset number of processed pieces of the input
+ * @param transactions prepared transactions that may not be committed
+ * @param blobs names of all blobs that the checkpoint needs, for the checker
  */
 record Progress(long offset, List<Transaction> transactions, List<String> blobs) {
 

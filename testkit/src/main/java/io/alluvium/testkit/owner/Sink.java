@@ -7,8 +7,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * A transactional sink that survives every process: what is committed stays, what is rolled back
- * can never be committed. Used by whoever has the turn of a simulation.
+ * A transactional sink that survives every process. Committed output stays; a transaction that was
+ * rolled back can never be committed. Used only by the actor of a simulation whose turn it is.
  */
 public final class Sink {
 
@@ -27,7 +27,7 @@ public final class Sink {
     }
   }
 
-  /** Committing twice is harmless. */
+  /** Commits a transaction; idempotent. */
   void commit(Transaction transaction) {
     State state = states.get(transaction.toString());
     if (state != State.PREPARED && state != State.COMMITTED) {
@@ -51,7 +51,7 @@ public final class Sink {
         });
   }
 
-  /** Prepared transactions that somebody else wrote. */
+  /** Prepared transactions of other writers. */
   List<Transaction> preparedByOthers(Incarnation self) {
     List<Transaction> prepared = new ArrayList<>();
     states.forEach(
@@ -64,7 +64,7 @@ public final class Sink {
     return prepared;
   }
 
-  /** Whether the output of an offset is there. */
+  /** Whether the output of an offset is committed. */
   public boolean isCommitted(long offset) {
     return committed.containsKey(offset);
   }

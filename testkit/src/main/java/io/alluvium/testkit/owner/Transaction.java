@@ -2,7 +2,7 @@ package io.alluvium.testkit.owner;
 
 import io.alluvium.spi.Incarnation;
 
-/** A transaction of a sink: the output of one offset, named after who wrote it. Immutable. */
+/** A transaction of a sink: the output of one offset by one writer. Immutable. */
 public record Transaction(Incarnation writer, long offset) {
 
   @Override

@@ -1,4 +1,4 @@
-/** Owners of one job that take over from each other, with sinks, and what must always hold. */
+/** Owners of one job that take over from each other, their sinks, and the invariants. */
 @NullMarked
 package io.alluvium.testkit.owner;
 

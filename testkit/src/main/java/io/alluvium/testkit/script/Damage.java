@@ -4,7 +4,7 @@ import io.alluvium.spi.BlobStore;
 import java.nio.ByteBuffer;
 import java.util.List;
 
-/** Damages what a store holds, behind the back of those that use it. Stateless. */
+/** Damages blobs directly in a store. Stateless. */
 final class Damage {
 
   private Damage() {}

@@ -6,41 +6,41 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
-/** Where a script's job runs: one process at a time, over one blob store that survives it. */
+/**
+ * Runs the job of a script: one process at a time, over one blob store that survives it. Confined
+ * to the script's thread.
+ */
 public interface Deployment extends AutoCloseable {
 
   /** Starts a process. */
   StateBackend start(Map<String, String> settings);
 
-  /** SIGKILL of the process that was started last. */
+  /** Kills the process that was started last, as by SIGKILL. */
   void kill();
 
   <T> T await(CompletableFuture<T> future);
 
   void sleep(Duration duration);
 
-  /**
-   * Goes on long enough for a periodic materialization of each backend, if the settings of the
-   * process have any.
-   */
+  /** A time in which each backend makes a periodic materialization, if the settings enable them. */
   Duration materializationPause();
 
-  /** Lets background work go on for a moment, perhaps. */
+  /** May let background work run for a moment. */
   void pause(String step);
 
   /** Adds a rule, see {@code FaultRule}. */
   void fault(String rule);
 
-  /** No rules any more. */
+  /** Removes all rules. */
   void heal();
 
   /** Names of the blobs in the store that start with {@code prefix}. */
   List<String> blobs(String prefix);
 
-  /** Takes a blob out of the store behind everybody's back. */
+  /** Removes a blob directly from the store. */
   void lose(String blob);
 
-  /** Inverts a bit of a stored blob behind everybody's back. */
+  /** Inverts a bit of a blob directly in the store. */
   void flip(String blob);
 
   @Override

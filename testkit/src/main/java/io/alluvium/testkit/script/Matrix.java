@@ -7,9 +7,9 @@ import java.util.Random;
 import java.util.TreeMap;
 
 /**
- * Settings that must not change what a job computes, with the values to try. Immutable.
+ * Settings that must not affect the result of a job, with the values to try. Immutable.
  *
- * @param choices values by option; {@code ""} leaves it out
+ * @param choices values by option; {@code ""} omits the option
  */
 public record Matrix(Map<String, List<String>> choices) {
 

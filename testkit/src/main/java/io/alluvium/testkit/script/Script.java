@@ -16,9 +16,10 @@ import java.util.List;
  *   timer.register t n1 100 | timer.delete t n1 100 | timer.poll t
  *   checkpoint 4 | confirm 4 | abort 4 | materialize | gc | idle | sleep 3s
  *   kill | restore into 3 subtasks
- *   damage newest                            kills the job; if it may fall back, it has to
+ *   damage newest                            kills the job and damages its newest checkpoint, if the
+ *                                            job may fall back
  *   fail after put data/* #2                 any rule of FaultRule
- *   heal                                     no rules any more
+ *   heal                                     removes all rules
  *   check                                    everything readable must equal the model
  * </pre>
  *
@@ -41,7 +42,7 @@ public record Script(List<String> lines) {
     return new Script(lines);
   }
 
-  /** With what comes first put before it. */
+  /** Returns this script after the lines of {@code first}. */
   public Script after(List<String> first) {
     List<String> all = new ArrayList<>(first);
     all.addAll(lines);

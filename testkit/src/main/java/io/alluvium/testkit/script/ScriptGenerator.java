@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 
-/** Makes scripts from a seed. Confined to one thread. */
+/** Generates scripts from a seed. Confined to one thread. */
 public final class ScriptGenerator {
 
   private static final List<String> KEYS = List.of("k0", "k1", "k2", "k3", "k4", "key-five");
@@ -23,7 +23,7 @@ public final class ScriptGenerator {
     this.matrix = matrix;
   }
 
-  /** The script of a seed, of about so many lines. */
+  /** Generates the script of a seed with about {@code length} lines. */
   public static Script make(long seed, Matrix matrix, int length) {
     return new ScriptGenerator(seed, matrix).make(length);
   }

@@ -5,18 +5,18 @@ import java.util.List;
 import java.util.function.Predicate;
 
 /**
- * Makes a failing script shorter, as long as it fails: delta debugging (Zeller and Hildebrandt,
- * "Simplifying and Isolating Failure-Inducing Input", 2002). Stateless.
+ * Shortens a failing script by delta debugging (Zeller and Hildebrandt, "Simplifying and Isolating
+ * Failure-Inducing Input", 2002). Stateless.
  */
 public final class ScriptReducer {
 
   private ScriptReducer() {}
 
   /**
-   * Leaves lines out while the script fails without them.
+   * Removes lines as long as the script still fails.
    *
    * @param fails whether a script still fails
-   * @param runs how many scripts may be tried
+   * @param runs maximum number of scripts to try
    */
   public static Script reduce(Script script, Predicate<Script> fails, int runs) {
     List<String> lines = new ArrayList<>(script.lines());

@@ -31,7 +31,7 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs one script against the public API and against the model, and compares what both show.
+ * Runs one script against the public API and against the model, and compares their results.
  * Confined to one thread: it is the task thread of every subtask.
  */
 public final class ScriptRunner {
@@ -39,17 +39,17 @@ public final class ScriptRunner {
   private static final String JOB = "scripted";
   private static final String FALLBACK = "alluvium.restore.fallback";
   private static final int RESTORE_ATTEMPTS = 4;
-  private static final int INSISTENT_ATTEMPTS = 20;
+  private static final int CLEANUP_ATTEMPTS = 20;
 
-  /** One running process with its subtasks; empty while the job is down. */
+  /** A running process with its subtasks. */
   private record Running(
       StateBackend process,
       List<KeyedBackend<String>> subtasks,
       List<ModelBackend<String>> models) {}
 
   /*
-   * Ids of a commit whose answer never came stay possible: the next restore may find either it or the one before, and
-   * what it finds decides. A commit that wrote nothing because nothing had changed leaves the older manifest in its place.
+   * After a commit of unknown outcome, the next restore may find that checkpoint or the previous one; both are correct.
+   * A commit without changes writes nothing and keeps the older manifest, which then represents the new id.
    */
   private final Deployment deployment;
   private final Script script;
@@ -63,7 +63,7 @@ public final class ScriptRunner {
   private int parallelism = 1;
   private long lastId;
 
-  /** Whether the newest checkpoint in the store is damaged, so that only a fallback helps. */
+  /** Whether the newest checkpoint in the store is damaged, so that a restore must fall back. */
   private boolean newestDamaged;
 
   private String key = "k0";
@@ -80,10 +80,10 @@ public final class ScriptRunner {
   }
 
   /**
-   * Runs the script, then a clean end: a last checkpoint, a restart, every timer, and no blob left
-   * that no checkpoint names.
+   * Runs the script, then ends the job: takes a last checkpoint, restarts, polls all timers, and
+   * checks that the store holds no unreferenced blob.
    *
-   * @throws AssertionError naming the line that showed a difference
+   * @throws AssertionError if a result differs from the model, with the line
    */
   public void run() {
     int number = 0;
@@ -100,7 +100,7 @@ public final class ScriptRunner {
     }
   }
 
-  /** How many restores did not give the newest checkpoint, because it was damaged. */
+  /** Number of restores that fell back, because the newest checkpoint was damaged. */
   public int fallbacks() {
     return fallbacks;
   }
@@ -154,11 +154,11 @@ public final class ScriptRunner {
 
   private static void same(String what, Object expected, Object actual) {
     if (!expected.equals(actual)) {
-      throw new AssertionError(what + ": expected\n  " + expected + "\nbut there is\n  " + actual);
+      throw new AssertionError(what + ": expected\n  " + expected + "\nactual\n  " + actual);
     }
   }
 
-  /** The running job; starts it when it is down. */
+  /** Returns the running job; starts it if it is not running. */
   private Running up() {
     Running job = running;
     if (job == null) {
@@ -203,7 +203,7 @@ public final class ScriptRunner {
       commit = job.process.catalog().commit(id, handles, new byte[] {1, 2, 3});
     } catch (StateBackendException e) {
       requireUnavailable(e);
-      // Nobody knows whether it is stored: this owner must stop, the next one will see.
+      // The outcome is unknown: this owner must stop; the next one finds the outcome.
       kill();
       return;
     }
@@ -247,16 +247,14 @@ public final class ScriptRunner {
     }
   }
 
-  /**
-   * What was pending is gone with the process; it can no longer be confirmed, but may be stored.
-   */
+  /** Pending checkpoints of a dead process can no longer be confirmed, but may be stored. */
   private void forgetPending() {
     pending.clear();
   }
 
   /**
-   * Kills the job and damages its newest checkpoint: its manifest, or a blob that no other needs.
-   * Does nothing where the next start could not fall back to the checkpoint before.
+   * Kills the job and damages its newest checkpoint: the manifest, or a blob that no other needs.
+   * Does nothing if the next start could not fall back to the previous checkpoint.
    */
   private void damageNewest() {
     if (newestDamaged || !Boolean.parseBoolean(settings.get(FALLBACK))) {
@@ -278,7 +276,7 @@ public final class ScriptRunner {
     Set<String> needed = new TreeSet<>();
     addBlobs(older, needed);
     Set<String> stored = new TreeSet<>(deployment.blobs(""));
-    // The manifest of the older one may be on its way out, or gone by now.
+    // The older checkpoint may have been subsumed meanwhile.
     if (!stored.containsAll(needed) || !stored.contains(slotOf(older))) {
       return;
     }
@@ -308,7 +306,7 @@ public final class ScriptRunner {
     if (running != null) {
       running.process.close();
       running = null;
-      // The way out of a process is the same for those that were asked to go.
+      // A closed process is removed from the deployment like a killed one.
       deployment.kill();
       forgetPending();
     }
@@ -333,7 +331,7 @@ public final class ScriptRunner {
   private Running startOnce() {
     Map<String, String> all = new HashMap<>(settings);
     if (newestDamaged) {
-      // Whatever the script sets meanwhile, until there is a newer checkpoint.
+      // Overrides the setting of the script until there is a newer checkpoint.
       all.put(FALLBACK, "true");
     }
     StateBackend process = deployment.start(all);
@@ -341,7 +339,7 @@ public final class ScriptRunner {
     while (true) {
       try {
         List<KeyedBackend<String>> subtasks = open(process, checkpoint);
-        goBack(checkpoint.map(Checkpoint::id).orElse(0L), process.catalog().restoreMode());
+        restoreModel(checkpoint.map(Checkpoint::id).orElse(0L), process.catalog().restoreMode());
         return new Running(process, subtasks, models());
       } catch (StateBackendException e) {
         if (e.kind() != Kind.CORRUPT || checkpoint.isEmpty()) {
@@ -355,7 +353,7 @@ public final class ScriptRunner {
     }
   }
 
-  /** All subtasks, or none. */
+  /** Opens all subtasks; closes them again if one fails. */
   private List<KeyedBackend<String>> open(StateBackend process, Optional<Checkpoint> checkpoint) {
     List<CheckpointHandle> handles = checkpoint.map(Checkpoint::handles).orElse(List.of());
     List<KeyedBackend<String>> subtasks = new ArrayList<>();
@@ -376,7 +374,7 @@ public final class ScriptRunner {
     }
   }
 
-  private void goBack(long stored, RestoreMode mode) {
+  private void restoreModel(long stored, RestoreMode mode) {
     long id = standsFor.getOrDefault(stored, stored);
     if (mode == RestoreMode.DETACHED) {
       fallbacks++;
@@ -410,10 +408,10 @@ public final class ScriptRunner {
     missing.removeAll(actual);
     List<String> surplus = new ArrayList<>(actual);
     surplus.removeAll(expected);
-    return ":\n  expected " + missing + "\n  but there is " + surplus;
+    return ":\n  expected " + missing + "\n  actual " + surplus;
   }
 
-  /** Runs something whose failure because of the store is of no consequence. */
+  /** Runs an action and ignores UNAVAILABLE. */
   private void onStore(Runnable action) {
     try {
       action.run();
@@ -435,11 +433,11 @@ public final class ScriptRunner {
       }
     }
     confirmOne();
-    // An unknown outcome stops the job: then the next owner cleans up.
+    // If the outcome was unknown, the job was killed, and its next owner cleans up.
     Running last = up();
     last.subtasks.forEach(KeyedBackend::close);
-    insist(() -> last.process.catalog().collectGarbage());
-    insist(() -> checkBlobs(last));
+    retry(() -> last.process.catalog().collectGarbage());
+    retry(() -> checkBlobs(last));
     stop();
   }
 
@@ -452,20 +450,20 @@ public final class ScriptRunner {
         return;
       }
       if (attempt == RESTORE_ATTEMPTS) {
-        throw new AssertionError(attempt + " checkpoints in a row came to nothing");
+        throw new AssertionError(attempt + " checkpoints in a row failed");
       }
     }
   }
 
-  /** Tries again what may meet a call that the network loses. */
-  private static void insist(Runnable action) {
+  /** Retries an action that may fail because of the network. */
+  private static void retry(Runnable action) {
     for (int attempt = 1; ; attempt++) {
       try {
         action.run();
         return;
       } catch (StateBackendException e) {
         requireUnavailable(e);
-        if (attempt == INSISTENT_ATTEMPTS) {
+        if (attempt == CLEANUP_ATTEMPTS) {
           throw e;
         }
       }
@@ -480,7 +478,7 @@ public final class ScriptRunner {
     } while (polled != null);
   }
 
-  /** Nothing is left that no checkpoint names, and nothing that one names is missing. */
+  /** The store holds exactly the blobs that checkpoints reference. */
   private void checkBlobs(Running job) {
     Set<String> named = new TreeSet<>();
     for (CheckpointInspector.Entry entry : job.process.inspector().list()) {

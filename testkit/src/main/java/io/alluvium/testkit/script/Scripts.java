@@ -15,7 +15,7 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Runs scripts and tells of failures: the seed, and a script as short as it gets. */
+/** Runs scripts; a failure reports the seed and a reduced script. Stateless. */
 public final class Scripts {
 
   private static final int MAX_PARALLELISM = 8;
@@ -33,7 +33,7 @@ public final class Scripts {
   /**
    * Runs the script of a seed in a simulation.
    *
-   * @param stores opens an empty store, closed here; its calls are made one after the other
+   * @param stores opens an empty store, which this method closes; its calls are sequential
    */
   public static void simulate(
       long seed, Matrix matrix, int length, Path directory, Supplier<BlobStore> stores) {
@@ -49,17 +49,17 @@ public final class Scripts {
         });
   }
 
-  /** Runs one script in a simulation; throws when it fails. */
+  /** Runs one script in a simulation; throws if it fails. */
   public static void simulate(long seed, Script script, Path directory) {
     simulate(new RandomChoices(seed), network(seed), script, directory, new FaultPlan());
   }
 
-  /** A third of the seeds runs over a network that loses calls now and then. */
+  /** A third of the seeds uses a network that loses some calls. */
   private static SimulatedBlobStore.Network network(long seed) {
     return seed % 3 == 0 ? FLAKY : SimulatedBlobStore.Network.RELIABLE;
   }
 
-  /** Runs one script in a simulation; throws when it fails. */
+  /** Runs one script in a simulation; throws if it fails. */
   public static void simulate(
       Choices choices,
       SimulatedBlobStore.Network network,
@@ -71,7 +71,7 @@ public final class Scripts {
     }
   }
 
-  /** Runs one script in a given simulation; throws when it fails. */
+  /** Runs one script in a given simulation; throws if it fails. */
   public static void simulate(
       Simulation simulation,
       SimulatedBlobStore.Network network,
@@ -82,7 +82,7 @@ public final class Scripts {
   }
 
   /**
-   * Runs one script in a given simulation; throws when it fails.
+   * Runs one script in a given simulation; throws if it fails.
    *
    * @param store empty; closed by the caller
    */
@@ -107,7 +107,7 @@ public final class Scripts {
   /**
    * Runs the script of a seed on real threads.
    *
-   * @param stores opens an empty store, closed here
+   * @param stores opens an empty store, which this method closes
    */
   public static void runOnThreads(
       long seed, Matrix matrix, int length, Path directory, Supplier<BlobStore> stores) {
@@ -115,7 +115,7 @@ public final class Scripts {
     check(seed, script, each -> runOnThreads(seed, each, directory, stores));
   }
 
-  /** Runs one script on real threads; throws when it fails. */
+  /** Runs one script on real threads; throws if it fails. */
   public static void runOnThreads(
       long seed, Script script, Path directory, Supplier<BlobStore> stores) {
     try (BlobStore store = stores.get();

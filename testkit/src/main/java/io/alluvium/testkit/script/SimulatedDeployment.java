@@ -23,8 +23,8 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Processes of a simulation. The script itself runs in an actor of its own process, which no kill
- * reaches. Used by whoever has the turn.
+ * Runs the job in processes of a simulation. The script runs in an actor of a process of its own,
+ * which is never killed. Used only by the actor whose turn it is.
  */
 public final class SimulatedDeployment implements Deployment {
 
@@ -43,9 +43,9 @@ public final class SimulatedDeployment implements Deployment {
   private int started;
 
   /**
-   * Made before anything runs.
+   * Must be created before the simulation runs.
    *
-   * @param blobs what survives every process; closed by the caller
+   * @param blobs the store that survives every process; closed by the caller
    * @param directory for local files
    * @param faults counts the calls of all processes
    */
@@ -98,7 +98,7 @@ public final class SimulatedDeployment implements Deployment {
   public void kill() {
     if (current != null) {
       current.kill();
-      // Nothing of this reaches the store any more; it gives native memory back.
+      // Releases native memory; no call reaches the store any more.
       SimulatedProcess.releaseAfterDeath(backend);
       backend = null;
     }

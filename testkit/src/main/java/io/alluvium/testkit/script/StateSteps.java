@@ -23,8 +23,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The steps of a script that use states: the same code runs against a real backend and against the
- * model, and what it sees is compared as text. Stateless.
+ * The steps of a script that use states. The same code runs against a real backend and against the
+ * model; the results are compared as text. Stateless.
  */
 final class StateSteps {
 
@@ -68,7 +68,7 @@ final class StateSteps {
     return verb.indexOf('.') > 0;
   }
 
-  /** Does a step at the current key and says what is then seen there. */
+  /** Runs a step at the current key and returns the resulting state as text. */
   static String apply(KeyedBackend<String> backend, String[] words) {
     if (words[0].startsWith("timer.")) {
       return timer(backend, words);
@@ -135,7 +135,7 @@ final class StateSteps {
     }
   }
 
-  /** Removes every other entry through the iterator, while writing others. */
+  /** Removes every other entry through the iterator, while it writes other entries. */
   private static void sweep(MapState<String, String> state) {
     Iterator<Map.Entry<String, String>> iterator = state.iterator();
     for (int i = 0; iterator.hasNext(); i++) {
@@ -169,7 +169,7 @@ final class StateSteps {
       Map.Entry<String, String> entry = entries.next();
       text.append(entry.getKey()).append('=').append(map.get(entry.getKey())).append(' ');
       if (!entry.getValue().equals(map.get(entry.getKey())) || !map.contains(entry.getKey())) {
-        text.append("(iterator says ").append(entry.getValue()).append(") ");
+        text.append("(iterator: ").append(entry.getValue()).append(") ");
       }
     }
     return text.append(map.isEmpty() ? "(empty)" : "").toString();
@@ -191,8 +191,8 @@ final class StateSteps {
   }
 
   /**
-   * Takes the earliest timer of the real backend, and that very one from the model: among timers of
-   * the same time any may come first.
+   * Polls the real backend and removes the same timer from the model, because the order of timers
+   * with equal times is not specified.
    */
   static @Nullable Timer<String, String> poll(
       String queue, KeyedBackend<String> real, KeyedBackend<String> model) {
@@ -217,7 +217,7 @@ final class StateSteps {
     return polled;
   }
 
-  /** Everything that can be read, one line a state, namespace and key; in a fixed order. */
+  /** All state as text, one line per state, namespace and key, in a fixed order. */
   static List<String> dump(KeyedBackend<String> backend) {
     List<String> lines = new ArrayList<>();
     for (StateDescriptor<? extends State> descriptor : STATES) {

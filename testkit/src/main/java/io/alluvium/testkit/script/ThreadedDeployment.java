@@ -20,14 +20,14 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Real threads over a real store. A killed process keeps its threads for a while, but nothing that
- * they do reaches the store any more. Confined to the script's thread.
+ * Runs the job on real threads over a real store. The threads of a killed process may run on for a
+ * while, but their calls do not reach the store. Confined to the script's thread.
  */
 public final class ThreadedDeployment implements Deployment {
 
   private static final Duration INTERVAL = Duration.ofMillis(20);
 
-  /** Real time is dear: pauses and delays of a script take no longer than this. */
+  /** Upper bound of pauses and delays, because real time is expensive. */
   private static final Duration MAX_SLEEP = Duration.ofMillis(100);
 
   private final BlobStore blobs;
@@ -40,7 +40,7 @@ public final class ThreadedDeployment implements Deployment {
   private int started;
 
   /**
-   * @param blobs what survives every process; closed by the caller
+   * @param blobs the store that survives every process; closed by the caller
    * @param directory for local files
    */
   public ThreadedDeployment(BlobStore blobs, Path directory, long seed) {

@@ -1,5 +1,6 @@
 /**
- * Histories of a job as text: made from a seed, run against real backends and the model, reduced.
+ * Histories of a job as text: generated from a seed, run against real backends and the model,
+ * reduced.
  */
 @NullMarked
 package io.alluvium.testkit.script;

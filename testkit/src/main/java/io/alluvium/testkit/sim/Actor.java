@@ -5,7 +5,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
 
-/** One thread of a simulated process. Touched only by whoever has the turn. */
+/** One thread of a simulated process. Used only by the actor whose turn it is. */
 final class Actor {
 
   /** Whether a run waits for the actor to end. */
@@ -20,21 +20,21 @@ final class Actor {
   final Semaphore turn = new Semaphore(0);
   final CountDownLatch ended = new CountDownLatch(1);
 
-  /** Where it stands, for traces and dumps. */
+  /** The last scheduling point, for traces and dumps. */
   String point = "start";
 
-  /** What it waits for before it can go on. */
+  /** The future that the actor waits for. */
   @Nullable CompletableFuture<?> until;
 
-  /** Set once a thread runs it. */
+  /** Set when a thread starts to run the actor. */
   @Nullable Thread thread;
 
   boolean held;
 
-  /** Whether it gets its last turn from whoever killed its process. */
+  /** Whether the killer of its process gave the actor its last turn. */
   boolean unwound;
 
-  /** How often it tried to go on after its process was killed. */
+  /** Number of calls by the actor after its process was killed. */
   int deadCalls;
 
   Actor(SimulatedProcess process, String name, Role role) {
@@ -43,7 +43,7 @@ final class Actor {
     this.role = role;
   }
 
-  boolean canGoOn() {
+  boolean isRunnable() {
     return !held && (until == null || until.isDone());
   }
 

@@ -3,31 +3,31 @@ package io.alluvium.testkit.sim;
 import java.util.List;
 
 /**
- * Decides everything that a simulation leaves open. The same choices give the same run. Used by one
- * thread at a time.
+ * Makes all nondeterministic decisions of a simulation. The same choices give the same run. Used by
+ * one thread at a time.
  */
 public interface Choices {
 
   /**
-   * Whose turn it is.
+   * Chooses the next actor.
    *
-   * @param candidates names of the processes that the runnable actors belong to, in the order in
-   *     which the actors were made; the last one may be {@link Simulation#TIME}, the passing of
-   *     time
-   * @param current index of the actor that ran last, or -1 when it cannot go on
+   * @param candidates names of the processes of the runnable actors, in the order of their
+   *     creation; the last one may be {@link Simulation#TIME}, which advances the time
+   * @param current index of the actor that ran last, or -1 if it is not runnable
+   * @return index of the chosen candidate
    */
   int next(List<String> candidates, int current);
 
   /**
-   * Whether something that may go wrong goes wrong now.
+   * Decides whether a possible fault happens now.
    *
-   * @param probability for choices made at random; 0 = never
+   * @param probability for random choices; 0 means never
    */
   boolean fault(double probability);
 
-  /** A number in {@code [0, bound)}. */
+  /** Chooses a number in {@code [0, bound)}. */
   int choose(int bound);
 
-  /** Starts the sources of randomness inside of what is simulated; the same within a run. */
+  /** Seed for random generators inside of the simulated code; constant within a run. */
   long seed();
 }

@@ -5,48 +5,48 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * Runs a small scenario in every order, within bounds: depth first over the choices. Confined to
- * one thread.
+ * Runs a small scenario in every order within bounds, by a depth-first search over the choices.
+ * Confined to one thread.
  *
- * <p>An order is bounded by how many faults happen, and by how often a turn is given to an actor
- * out of order: either only where another one could have gone on (preemption bounding, Musuvathi
- * and Qadeer, "Iterative Context Bounding for Systematic Testing of Multithreaded Programs", 2007),
- * or anywhere (delay bounding, Emmi, Qadeer and Rakamaric, "Delay-Bounded Scheduling", 2011), which
- * reaches further into longer scenarios.
+ * <p>The bounds are the number of faults and the number of deviations from the default order.
+ * Preemption bounding counts only preemptions of runnable actors (Musuvathi and Qadeer, "Iterative
+ * Context Bounding for Systematic Testing of Multithreaded Programs", 2007). Delay bounding counts
+ * all deviations (Emmi, Qadeer and Rakamaric, "Delay-Bounded Scheduling", 2011), and reaches
+ * further into long scenarios.
  */
 public final class Explorer {
 
   /**
-   * How far to look.
+   * Bounds of a search.
    *
-   * @param deviations how often a turn is given out of order in one run
-   * @param counted which of them count
-   * @param faults how many faults happen in one run
-   * @param runs after that many the search ends unfinished
+   * @param deviations maximum number of deviations from the default order in one run
+   * @param counted which deviations count
+   * @param faults maximum number of faults in one run
+   * @param runs maximum number of runs, after which the search ends unfinished
    */
   public record Bounds(int deviations, Counted counted, int faults, int runs) {
 
-    /** Bounds how often a turn is taken from an actor that could go on. */
+    /** Bounds the number of preemptions of runnable actors. */
     public static Bounds preemptions(int preemptions, int faults, int runs) {
       return new Bounds(preemptions, Counted.PREEMPTIONS, faults, runs);
     }
 
-    /** Bounds how often somebody else than the oldest actor that can go on gets the turn. */
+    /** Bounds how often another actor than the oldest runnable one gets the turn. */
     public static Bounds delays(int delays, int faults, int runs) {
       return new Bounds(delays, Counted.ALL, faults, runs);
     }
   }
 
-  /** Which deviations from the plain order count. */
+  /** Which deviations from the default order count. */
   public enum Counted {
-    /** Where an actor could have gone on. */
+    /** Deviations that preempt a runnable actor. */
     PREEMPTIONS,
-    /** Those where an actor had to stop anyway, too. */
+    /** Also deviations at which the current actor is not runnable. */
     ALL
   }
 
   /**
-   * What was looked at.
+   * The result of a search.
    *
    * @param exhausted whether all orders within the bounds were run
    */
@@ -56,7 +56,7 @@ public final class Explorer {
 
   private Explorer() {}
 
-  /** Runs {@code scenario} with one simulation after the other; it may throw to fail. */
+  /** Runs {@code scenario} with one simulation per order; the scenario throws if it fails. */
   public static Outcome explore(Bounds bounds, Consumer<Simulation> scenario) {
     List<Decision> path = new ArrayList<>();
     for (int run = 1; ; run++) {
@@ -81,7 +81,7 @@ public final class Explorer {
     }
   }
 
-  /** Runs it once more with the choices that a failure printed. */
+  /** Runs the scenario again with the choices that a failure printed. */
   public static void replay(Bounds bounds, List<Integer> taken, Consumer<Simulation> scenario) {
     List<Decision> path =
         new ArrayList<>(taken.stream().map(each -> new Decision(Integer.MAX_VALUE, each)).toList());
@@ -94,7 +94,7 @@ public final class Explorer {
     return path.get(path.size() - 1);
   }
 
-  /** Follows the decisions given, then takes the first option every time. */
+  /** Follows the given decisions, then always takes the first option. */
   private static final class Path implements Choices {
     private final List<Decision> given;
     private final List<Decision> decisions = new ArrayList<>();
@@ -115,7 +115,7 @@ public final class Explorer {
 
     @Override
     public int next(List<String> candidates, int current) {
-      // Time passes only when nothing else can happen.
+      // Time advances only if no actor is runnable.
       boolean time = candidates.get(candidates.size() - 1).equals(Simulation.TIME);
       int actors = candidates.size() - (time ? 1 : 0);
       if (actors == 0) {

@@ -3,9 +3,9 @@ package io.alluvium.testkit.sim;
 import java.util.List;
 
 /**
- * Nothing left to chance, for traces that a test directs by holding and releasing: an actor goes on
- * as long as it can, then the oldest one that can; time passes when nobody can; nothing goes wrong.
- * Stateless.
+ * The default order without faults, for tests that direct a run by holding and releasing actors.
+ * The current actor continues while it is runnable, then the oldest runnable one. Time advances if
+ * no actor is runnable. Stateless.
  */
 public final class InOrder implements Choices {
 

@@ -5,14 +5,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 
-/** Choices made from a seed. */
+/** Random choices from a seed. Used by one thread at a time. */
 public final class RandomChoices implements Choices {
 
   /*
-   * Turns are drawn by weights that change now and then. A process of small weight is as good as stalled while others
-   * can go on, which uniform turns would never show: a zombie is an owner that sleeps through hundreds of steps of its
-   * successor. Runs differ, too, in how eagerly they switch. (After the randomized scheduler with priority change points
-   * of Burckhardt et al., "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs", 2010.)
+   * Turns are drawn with weights per process, which change at random steps. A process of small weight is practically
+   * stalled while others run. Uniform turns would never produce this: a zombie owner that sleeps during hundreds of
+   * steps of its successor. The rate of switches also differs between runs. (After the randomized scheduler with
+   * priority change points of Burckhardt et al., "A Randomized Scheduler with Probabilistic Guarantees of Finding
+   * Bugs", 2010.)
    */
   private static final double[] WEIGHTS = {1, 1, 0.3, 0.01, 0.0003};
   private static final double[] TIME_WEIGHTS = {0, 0.002, 0.05};

@@ -21,21 +21,21 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 
 /**
- * The way of a simulated process to a blob store. Between a call and its effect, and between the
- * effect and its answer, anything may happen: others go on, the process dies, the answer is lost,
- * the request comes late. Used by whoever has the turn.
+ * A simulated process's connection to a blob store. Other actors may run between a call and its
+ * effect, and between the effect and its answer. There the process may die, the answer may be lost,
+ * and the request may be late. Used only by the actor whose turn it is.
  */
 public final class SimulatedBlobStore implements RemoteBlobStore {
 
   /**
-   * What goes wrong on the way; probabilities, 0 = never.
+   * A fault profile of the network: probabilities, 0 means never.
    *
    * @param refused the call fails and has no effect
-   * @param lostAnswer the call has its effect, and fails
-   * @param late the call fails, and its effect comes at any later time, also after the caller died
-   * @param slow a put takes seconds, unless it is given up, after which it has its effect at any
-   *     later time, or never
-   * @param throttled the call fails and has no effect, and the listener is told
+   * @param lostAnswer the call takes effect and fails
+   * @param late the call fails and takes effect at any later time, also after the caller's death
+   * @param slow a put takes seconds; if it is cancelled meanwhile, it takes effect at any later
+   *     time or never
+   * @param throttled the call fails without an effect, and the listener gets a throttling response
    */
   public record Network(
       double refused, double lostAnswer, double late, double slow, double throttled) {
@@ -46,7 +46,7 @@ public final class SimulatedBlobStore implements RemoteBlobStore {
     }
   }
 
-  /** How long a slow request takes. */
+  /** Duration of a slow request. */
   private static final Duration SLOW = Duration.ofSeconds(2);
 
   private final Simulation simulation;
@@ -64,12 +64,12 @@ public final class SimulatedBlobStore implements RemoteBlobStore {
   }
 
   @Override
-  public void put(String name, List<ByteBuffer> content, CompletableFuture<?> givenUp) {
+  public void put(String name, List<ByteBuffer> content, CompletableFuture<?> cancelled) {
     byte[] bytes = bytesOf(content);
     listener.requested(Verb.PUT, name, bytes.length);
     change(
         "put " + name,
-        givenUp,
+        cancelled,
         () -> {
           store.put(name, List.of(ByteBuffer.wrap(bytes)));
           return true;
@@ -88,10 +88,10 @@ public final class SimulatedBlobStore implements RemoteBlobStore {
   }
 
   @Override
-  public boolean putIfAbsent(String name, byte[] content, CompletableFuture<?> givenUp) {
+  public boolean putIfAbsent(String name, byte[] content, CompletableFuture<?> cancelled) {
     byte[] bytes = content.clone();
     listener.requested(Verb.PUT, name, bytes.length);
-    return change("putifabsent " + name, givenUp, () -> store.putIfAbsent(name, bytes));
+    return change("putifabsent " + name, cancelled, () -> store.putIfAbsent(name, bytes));
   }
 
   @Override
@@ -148,7 +148,7 @@ public final class SimulatedBlobStore implements RemoteBlobStore {
     return store.uri();
   }
 
-  /** Leaves the store open: it outlives every process. */
+  /** Does not close the store, which outlives every process. */
   @Override
   public void close() {}
 
@@ -160,7 +160,7 @@ public final class SimulatedBlobStore implements RemoteBlobStore {
     return answer;
   }
 
-  private <T> T change(String call, CompletableFuture<?> givenUp, Supplier<T> effect) {
+  private <T> T change(String call, CompletableFuture<?> cancelled, Supplier<T> effect) {
     simulation.point(process, call);
     refuse(call);
     if (simulation.choices().fault(network.late)) {
@@ -168,7 +168,7 @@ public final class SimulatedBlobStore implements RemoteBlobStore {
       throw failed(call, "no answer in time");
     }
     if (simulation.choices().fault(network.slow)) {
-      crawl(call, givenUp, effect);
+      slowDown(call, cancelled, effect);
     }
     T answer = effect.get();
     boolean lost = simulation.choices().fault(network.lostAnswer);
@@ -176,25 +176,25 @@ public final class SimulatedBlobStore implements RemoteBlobStore {
     if (lost) {
       throw failed(call, "answer lost");
     }
-    if (givenUp.isDone()) {
-      throw failed(call, "given up before its answer came");
+    if (cancelled.isDone()) {
+      throw failed(call, "cancelled before its answer");
     }
     return answer;
   }
 
-  private <T> void crawl(String call, CompletableFuture<?> givenUp, Supplier<T> effect) {
+  private <T> void slowDown(String call, CompletableFuture<?> cancelled, Supplier<T> effect) {
     CompletableFuture<Boolean> arrived = new CompletableFuture<>();
     process.execution().schedule(SLOW, () -> arrived.complete(true));
-    simulation.await(process, CompletableFuture.anyOf(arrived, givenUp));
-    if (givenUp.isDone()) {
+    simulation.await(process, CompletableFuture.anyOf(arrived, cancelled));
+    if (cancelled.isDone()) {
       if (simulation.choices().choose(2) == 0) {
         simulation.late(call, () -> done(effect.get()));
       }
-      throw failed(call, "given up");
+      throw failed(call, "cancelled");
     }
   }
 
-  private static <T> void done(@SuppressWarnings("unused") T nobodyWaits) {}
+  private static <T> void done(@SuppressWarnings("unused") T ignored) {}
 
   private void refuse(String call) {
     if (simulation.choices().fault(network.refused)) {

@@ -11,7 +11,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 
-/** Time and threads of a simulated process. Used by whoever has the turn. */
+/** Time and threads of a simulated process. Used only by the actor whose turn it is. */
 public final class SimulatedExecution implements Execution {
 
   private static final int UPLOADS = 3;
@@ -62,7 +62,7 @@ public final class SimulatedExecution implements Execution {
     return materializations;
   }
 
-  /** How many materializations may run at once, from now on. */
+  /** Sets how many later materializations may run at once. */
   public void materializeAtOnce(int count) {
     materializations.threads = count;
   }
@@ -94,7 +94,7 @@ public final class SimulatedExecution implements Execution {
     simulation.point(process, label);
   }
 
-  /** Waits for a while, for delays of injected faults and for tests. */
+  /** Waits in virtual time, for injected delays and for tests. */
   public void sleep(Duration duration) {
     CompletableFuture<Boolean> over = new CompletableFuture<>();
     schedule(duration, () -> over.complete(true));
@@ -110,7 +110,7 @@ public final class SimulatedExecution implements Execution {
     materializations.queue.clear();
   }
 
-  /** At most so many tasks at once, started in the order in which they came. */
+  /** Runs a bounded number of tasks at once, in the order of their submission. */
   private final class Pool implements Executor {
     private final String name;
     private int threads;

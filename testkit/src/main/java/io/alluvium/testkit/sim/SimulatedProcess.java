@@ -8,8 +8,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One operating-system process of a simulation: its threads, its time, its way to the blob store.
- * Used by whoever has the turn.
+ * One operating-system process of a simulation: its threads, its time, its connection to the blob
+ * store. Used only by the actor whose turn it is.
  */
 public final class SimulatedProcess {
 
@@ -29,12 +29,12 @@ public final class SimulatedProcess {
     return name;
   }
 
-  /** Its time and threads. */
+  /** The time and the threads of the process. */
   public SimulatedExecution execution() {
     return execution;
   }
 
-  /** Its way to a store. */
+  /** Connects the process to a store. */
   public SimulatedBlobStore store(BlobStore store, SimulatedBlobStore.Network network) {
     return new SimulatedBlobStore(simulation, this, store, network);
   }
@@ -49,15 +49,15 @@ public final class SimulatedProcess {
     simulation.spawn(this, actor, Actor.Role.BACKGROUND, task);
   }
 
-  /** A scheduling point of a test's own. */
+  /** A scheduling point for tests. */
   public void point(String label) {
     simulation.point(this, label);
   }
 
   /**
-   * From now on its actors stop at points whose label matches, until {@link #release}.
+   * Holds the actors of the process at matching points until {@link #release}.
    *
-   * @param label {@code *} stands for anything
+   * @param label label of a point; {@code *} matches anything
    */
   public void holdAt(String label) {
     holds.add(Pattern.compile(Pattern.quote(label).replace("*", "\\E.*\\Q")));
@@ -67,18 +67,18 @@ public final class SimulatedProcess {
     return holds.stream().anyMatch(pattern -> pattern.matcher(label).matches());
   }
 
-  /** Lets everything that is held go on, and holds nothing any more. */
+  /** Releases all held actors and removes all holds. */
   public void release() {
     holds.clear();
     simulation.release(this);
   }
 
-  /** Where its held actors stand. */
+  /** The held actors with their points. */
   public List<String> heldAt() {
     return simulation.heldAt(this);
   }
 
-  /** SIGKILL: nothing that it has not done yet will be done. Idempotent. */
+  /** SIGKILL: the process has no further effects. Idempotent. */
   public void kill() {
     if (!dead) {
       dead = true;
@@ -86,7 +86,7 @@ public final class SimulatedProcess {
     }
   }
 
-  /** Closes something of a dead process as far as that goes without the store. */
+  /** Closes a resource of a dead process; failures because of its death are ignored. */
   public static void releaseAfterDeath(@Nullable AutoCloseable resource) {
     try {
       if (resource != null) {

@@ -16,36 +16,36 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs processes made of threads so that exactly one thread runs at any time and {@link Choices}
- * decide which. Time is virtual: it moves on when nothing else can happen, or when the choices say
- * so. Same choices, same run.
+ * Runs simulated processes. Exactly one of their threads runs at any time; {@link Choices} decide
+ * which. Time is virtual: it advances if no thread is runnable, or if the choices say so. The same
+ * choices give the same run.
  *
- * <p>Made, set up and run by one thread, the test's; what runs inside calls {@link #point} and
- * {@link #await} through {@link SimulatedExecution} and {@link SimulatedBlobStore}.
+ * <p>Created and run by the test's thread. Simulated code calls {@link #point} and {@link #await}
+ * through {@link SimulatedExecution} and {@link SimulatedBlobStore}.
  */
 public final class Simulation implements AutoCloseable {
 
-  /** Stands among the candidates for a turn when time may pass. */
+  /** The candidate of {@link Choices#next} that advances the time. */
   public static final String TIME = "(time)";
 
-  /** What a run ended with. */
+  /** How a run ended. */
   public enum End {
-    /** Every actor that the test spawned has ended. */
+    /** All actors that the test spawned have ended. */
     DONE,
-    /** Those that have not are held at a point, see {@link SimulatedProcess#holdAt}. */
+    /** The remaining actors are held at a point, see {@link SimulatedProcess#holdAt}. */
     HELD
   }
 
   /*
-   * Each actor has a thread of its own, parked on its semaphore `turn`. Whoever has the turn touches the fields of this
-   * class, decides who comes next and hands the turn over; the test's thread has it outside of run(). So there is no
-   * lock: the semaphores order everything.
+   * Each actor has its own thread, parked on its semaphore `turn`. Only the thread with the turn uses the fields of
+   * this class; it chooses the next actor and hands the turn over. Outside of run(), the test's thread has the turn.
+   * The semaphores order all accesses, so that no lock is needed.
    *
-   * 1. A turn ends at a scheduling point: before and after the effect of every blob-store call, at every await, at the
-   *    end of the actor. Nothing else switches, so that code may hold a lock as long as it makes no such call.
-   * 2. A killed process gets no turn any more, except once for each of its threads to unwind; every scheduling point
-   *    throws then, so that it changes nothing durable on its way out.
-   * 3. Timers become actors when their time has come.
+   * 1. A turn ends at a scheduling point: before and after the effect of every blob-store call, at every await, and at
+   *    the end of the actor. Simulated code may hold a lock between scheduling points, but not across one.
+   * 2. A killed process gets no more turns, except one for each of its threads to unwind. All scheduling points throw
+   *    then, so that unwinding changes nothing durable.
+   * 3. A timer becomes an actor when it is due.
    */
   private static final int STUCK_SECONDS = 60;
   private static final int MAX_DEAD_CALLS = 10_000;
@@ -86,7 +86,7 @@ public final class Simulation implements AutoCloseable {
     this.network = process("network");
   }
 
-  /** A simulation whose choices come from a seed. */
+  /** A simulation with random choices from a seed. */
   public static Simulation ofSeed(long seed) {
     return new Simulation(new RandomChoices(seed));
   }
@@ -95,43 +95,43 @@ public final class Simulation implements AutoCloseable {
     return choices;
   }
 
-  /** Makes a process; what it is made of lives and dies together. */
+  /** Creates a process, whose actors are killed together. */
   public SimulatedProcess process(String name) {
     SimulatedProcess process = new SimulatedProcess(this, name);
     processes.add(process);
     return process;
   }
 
-  /** Every process made by the test, dead ones too. */
+  /** All processes that the test created, including dead ones. */
   public List<SimulatedProcess> processes() {
     return processes.stream().filter(process -> process != network).toList();
   }
 
-  /** Adds something that must hold after every step; it throws when it does not. */
+  /** Adds a check that runs after every step and throws if its invariant does not hold. */
   public void invariant(Runnable check) {
     invariants.add(check);
   }
 
-  /** A run of more steps than that fails. */
+  /** Sets the maximum number of steps of a run; a longer run fails. */
   public void limitSteps(int limit) {
     maxSteps = limit;
   }
 
-  /** Everything that happened, one line a step: time in microseconds, actor, point. */
+  /** All steps so far, one line each: time in microseconds, actor, point. */
   public List<String> trace() {
     return List.copyOf(trace);
   }
 
-  /** Virtual time since the start. */
+  /** Virtual time since the start, in nanoseconds. */
   public long nanoTime() {
     return nanos;
   }
 
   /**
-   * Runs until every actor that the test spawned has ended, or all that have not are held.
+   * Runs until each actor that the test spawned has ended or is held.
    *
-   * @throws AssertionError when an actor failed, an invariant broke, nothing can go on, or a run
-   *     does not end; with the last steps
+   * @throws AssertionError if an actor fails, an invariant does not hold, no actor is runnable, or
+   *     the run does not end; the message holds the last steps
    */
   public End run() {
     running = true;
@@ -146,10 +146,7 @@ public final class Simulation implements AutoCloseable {
     return foreground().isEmpty() ? End.DONE : End.HELD;
   }
 
-  /**
-   * Lets everything happen that is under way, requests that come late included, without time
-   * passing.
-   */
+  /** Runs until no actor is runnable, including late requests, without advancing the time. */
   public void settle() {
     settling = true;
     run();
@@ -195,7 +192,7 @@ public final class Simulation implements AutoCloseable {
         task.run();
       }
     } catch (ProcessKilled e) {
-      // The end of every thread of a killed process.
+      // Expected in every thread of a killed process.
     } catch (Throwable e) {
       if (!actor.process.isDead()) {
         fail(new AssertionError(actor + " failed: " + e, e));
@@ -215,7 +212,7 @@ public final class Simulation implements AutoCloseable {
     }
   }
 
-  /** A point at which others may go on; the calling actor goes on later. */
+  /** A scheduling point: other actors may run before the calling actor continues. */
   void point(SimulatedProcess process, String label) {
     Actor self = current.get(Thread.currentThread());
     if (self == null) {
@@ -236,7 +233,7 @@ public final class Simulation implements AutoCloseable {
     }
   }
 
-  /** The test's thread may use what it has made before and after a run, not meanwhile. */
+  /** The test's thread may use simulated objects before and after a run, but not during it. */
   private void outside(SimulatedProcess process, String label) {
     if (process.isDead()) {
       throw deadTo(process, label);
@@ -277,10 +274,10 @@ public final class Simulation implements AutoCloseable {
     }
   }
 
-  /** What somebody else who holds on to objects of a dead process meets. */
+  /** The failure of calls by other processes to objects of a dead process. */
   private static StateBackendException deadTo(SimulatedProcess process, String label) {
     return StateBackendException.unavailable(
-        "'" + label + "' cannot be done: process " + process.name() + " is dead",
+        "'" + label + "' is not possible: process " + process.name() + " is dead",
         new IllegalStateException("dead"));
   }
 
@@ -292,7 +289,7 @@ public final class Simulation implements AutoCloseable {
       try {
         invariant.run();
       } catch (Throwable e) {
-        fail(new AssertionError("an invariant broke: " + e, e));
+        fail(new AssertionError("an invariant does not hold: " + e, e));
       }
     }
   }
@@ -303,7 +300,7 @@ public final class Simulation implements AutoCloseable {
     }
   }
 
-  /** Decides who comes next and lets it go on; null when it is the test. */
+  /** Chooses the next actor and gives it the turn; null if the test gets the turn. */
   private @Nullable Actor handOver(@Nullable Actor self) {
     Actor next = failure != null ? null : nextActor();
     last = next;
@@ -321,7 +318,7 @@ public final class Simulation implements AutoCloseable {
   private @Nullable Actor nextActor() {
     while (true) {
       List<Actor> foreground = foreground();
-      List<Actor> candidates = actors.stream().filter(Actor::canGoOn).toList();
+      List<Actor> candidates = actors.stream().filter(Actor::isRunnable).toList();
       if (settling ? candidates.isEmpty() : foreground.stream().allMatch(actor -> actor.held)) {
         return null;
       }
@@ -329,7 +326,7 @@ public final class Simulation implements AutoCloseable {
         if (actors.stream().anyMatch(actor -> actor.held)) {
           return null;
         }
-        fail(new AssertionError("nothing can go on; waiting: " + foreground));
+        fail(new AssertionError("no actor is runnable; waiting: " + foreground));
         return null;
       }
       nanos += STEP_NANOS;
@@ -364,7 +361,7 @@ public final class Simulation implements AutoCloseable {
     return () -> timers.remove(timer);
   }
 
-  /** An effect that comes at any later time, on nobody's behalf. */
+  /** Runs an effect at any later time, independently of the calling process. */
   void late(String call, Runnable effect) {
     spawn(network, "late " + call, Actor.Role.BACKGROUND, effect);
   }

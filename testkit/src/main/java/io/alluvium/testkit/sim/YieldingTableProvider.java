@@ -19,10 +19,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
 /**
- * Another provider's tables with scheduling points where threads meet: before each write, after it
- * and before its change is logged and published, and around a snapshot. So a simulation also
- * reaches snapshots that hold an unknown part of later changes. Registered by a test module under
- * {@code yielding-<name>}; without a simulation its tables are the other provider's.
+ * Adds scheduling points to the tables of another provider: before each write, after it (before the
+ * change is logged and published), and around a snapshot. A simulation can then produce snapshots
+ * that hold an unknown part of later changes. A test module registers it as {@code
+ * yielding-<name>}. Without a simulation, the tables are used unchanged. Thread-safe.
  */
 public abstract class YieldingTableProvider implements TableProvider {
 
@@ -90,7 +90,7 @@ public abstract class YieldingTableProvider implements TableProvider {
       return tables.read(inner(part));
     }
 
-    /** As the other provider knows it. */
+    /** The part with the format name of the other provider. */
     private TablePart inner(TablePart part) {
       String inner =
           part.format().equals(PREFIX + format)

@@ -5,15 +5,14 @@ import io.alluvium.spi.Table;
 import java.util.HexFormat;
 
 /**
- * One change, as it goes to a table and into a changelog. Immutable; the arrays must not be
- * changed.
+ * One change of a table and a changelog. Immutable; the arrays must not be changed.
  *
  * @param value empty for deletions
  */
 @SuppressWarnings("ArrayRecordComponent")
 public record Change(long sqn, Operation operation, byte[] key, byte[] value) {
 
-  /** Applies it, with arrays that are longer than what counts. */
+  /** Applies the change, with arrays that are longer than their content. */
   public void applyTo(Table table) {
     byte[] k = java.util.Arrays.copyOf(key, key.length + 3);
     byte[] v = java.util.Arrays.copyOf(value, value.length + 5);

@@ -8,8 +8,9 @@ import io.alluvium.spi.Operation;
 import java.util.Random;
 
 /**
- * Makes random changes as the typed states would: values, lists with tagged operands, maps, rows
- * and whole states removed by prefix. Few keys, so that changes meet. Confined to one thread.
+ * Generates random changes like those of typed states: values, lists with tagged operands, maps,
+ * and rows or whole states deleted by prefix. Uses few keys, so that changes hit the same ones.
+ * Confined to one thread.
  */
 public final class Changes {
 
@@ -24,8 +25,8 @@ public final class Changes {
   private long sqn;
 
   /**
-   * @param keyGroups where the keys lie
-   * @param startSqn number of the first change
+   * @param keyGroups of the generated keys
+   * @param startSqn sequence number of the first change
    */
   public Changes(Random random, KeyGroupRange keyGroups, long startSqn) {
     this.random = random;
@@ -33,7 +34,7 @@ public final class Changes {
     this.sqn = startSqn;
   }
 
-  /** The number that the next change will get. */
+  /** The sequence number of the next change. */
   public long nextSqn() {
     return sqn;
   }
@@ -87,7 +88,7 @@ public final class Changes {
   private byte[] entry(int state) {
     ByteWriter out = new ByteWriter();
     writeRow(out, state);
-    // Some user keys are prefixes of others, some all ones, one is empty.
+    // Some user keys are prefixes of others, some consist of 0xff bytes, one is empty.
     for (int i = random.nextInt(USER_KEYS); i > 0; i--) {
       out.writeByte(0xff);
     }
@@ -107,7 +108,7 @@ public final class Changes {
     return bytes;
   }
 
-  /** An operand tagged with the number of the change that will carry it. */
+  /** An operand tagged with the sequence number of its change. */
   private byte[] operand() {
     ByteWriter out = new ByteWriter();
     out.writeLong(sqn);
@@ -115,7 +116,7 @@ public final class Changes {
     return out.toByteArray();
   }
 
-  /** Whether a key made here belongs to a list. */
+  /** Whether a generated key belongs to a list. */
   static boolean isList(byte[] key) {
     ByteReader in = new ByteReader(key);
     in.skip(KeyLayout.KEY_GROUP_BYTES);

@@ -11,8 +11,7 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Changes, coalesced in the plainest way: for testing what a table does with {@link SortedChanges}.
- * Confined to one thread.
+ * A simple implementation of {@link SortedChanges}, for tests of tables. Confined to one thread.
  */
 public final class CoalescedChanges implements SortedChanges {
 
@@ -92,7 +91,7 @@ public final class CoalescedChanges implements SortedChanges {
     return true;
   }
 
-  /** Surrounded by bytes that do not count. */
+  /** Copies the bytes into a longer array, between bytes that must be ignored. */
   private static byte[] padded(byte[] bytes, int offset) {
     byte[] padded = new byte[offset + bytes.length + 1];
     Arrays.fill(padded, (byte) 0x77);

@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** What a table must hold: a sorted map. Confined to one thread. */
+/** The reference model of a table: a sorted map. Confined to one thread. */
 public final class ModelTable {
 
   private static final HexFormat HEX = HexFormat.of();
@@ -24,12 +24,12 @@ public final class ModelTable {
   /** An empty table. */
   public ModelTable() {}
 
-  /** A copy. */
+  /** A copy of another model. */
   public ModelTable(ModelTable other) {
     entries.putAll(other.entries);
   }
 
-  /** Reads a whole table, one key group after the other, and checks that keys ascend. */
+  /** Reads a whole table, key group by key group, and checks that keys ascend. */
   public static ModelTable of(Table table, KeyGroupRange keyGroups) {
     ModelTable model = new ModelTable();
     for (int keyGroup = keyGroups.from(); keyGroup < keyGroups.to(); keyGroup++) {
@@ -40,7 +40,7 @@ public final class ModelTable {
     return model;
   }
 
-  /** Adds everything that a scan gives, and closes it. */
+  /** Adds all entries of a scan, and closes it. */
   public void addAll(TableScan scan) {
     try (scan) {
       byte[] before = new byte[0];
@@ -82,7 +82,7 @@ public final class ModelTable {
     return all;
   }
 
-  /** Removes what lies outside a range. */
+  /** Removes the entries outside of a range. */
   public void clip(KeyGroupRange keyGroups) {
     entries.keySet().removeIf(key -> !keyGroups.contains(KeyLayout.keyGroup(key, 0)));
   }
@@ -103,8 +103,8 @@ public final class ModelTable {
   }
 
   /**
-   * Every entry as text, lists as a reader sees them: an operand counts only if its sequence number
-   * is greater than that of every operand accepted before it.
+   * Every entry as text, with lists as a reader sees them: an operand is accepted only if its
+   * sequence number is greater than those of all operands accepted before it.
    */
   public List<String> readableLines() {
     List<String> lines = new ArrayList<>();

@@ -1,4 +1,4 @@
-/** A table and its changes as plain collections, to compare real tables with. */
+/** The reference model of a table and its changes, to compare real tables with. */
 @NullMarked
 package io.alluvium.testkit.table;
 

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Without rules it is an ordinary store; with them the named calls fail and no others. */
+/** Without rules, a conforming store; with rules, exactly the matching calls fail. */
 final class FaultyBlobStoreTest extends BlobStoreConformance {
 
   private final List<Duration> slept = new ArrayList<>();
@@ -41,7 +41,7 @@ final class FaultyBlobStoreTest extends BlobStoreConformance {
   }
 
   @Test
-  void failAfter_storesAndThrows() {
+  void failAfter_putIfAbsent_storesAndThrows() {
     faulty.rule("fail after putifabsent slots/*");
     assertThatThrownBy(() -> faulty.putIfAbsent("slots/1", new byte[3]))
         .isInstanceOf(StateBackendException.class);
@@ -49,7 +49,7 @@ final class FaultyBlobStoreTest extends BlobStoreConformance {
   }
 
   @Test
-  void throttle_aRange_thenSucceeds() {
+  void throttle_rangeOfCalls_laterOnesSucceed() {
     faulty.rule("throttle put * #1-2");
     assertThatThrownBy(() -> put("data/a")).hasMessageContaining("503");
     assertThatThrownBy(() -> put("data/a")).hasMessageContaining("503");
@@ -58,7 +58,7 @@ final class FaultyBlobStoreTest extends BlobStoreConformance {
   }
 
   @Test
-  void damageOnTheWay_leavesTheStoredBlobAlone() {
+  void readFaults_storedBlob_isUnchanged() {
     put("data/a");
     faulty.rule("short 2 read data/a #1");
     faulty.rule("flip 1.0 read data/a #2");
@@ -69,7 +69,7 @@ final class FaultyBlobStoreTest extends BlobStoreConformance {
   }
 
   @Test
-  void damageAtRest_isStored() throws Exception {
+  void writeFaults_damagedBlob_isStored() throws Exception {
     faulty.rule("truncate 2 put data/a");
     faulty.rule("flip 5.7 put data/b");
     put("data/a");
@@ -79,7 +79,7 @@ final class FaultyBlobStoreTest extends BlobStoreConformance {
   }
 
   @Test
-  void delay_waitsAndSucceeds() {
+  void delay_call_waitsAndSucceeds() {
     faulty.rule("delay 100ms list * #1");
     faulty.list("");
     faulty.list("");
@@ -87,7 +87,7 @@ final class FaultyBlobStoreTest extends BlobStoreConformance {
   }
 
   @Test
-  void trace_tellsEveryCall() {
+  void trace_everyKindOfCall_isRecorded() {
     faulty.rule("fail before delete data/*");
     put("data/a");
     faulty.putIfAbsent("slots/1", new byte[3]);
@@ -106,7 +106,7 @@ final class FaultyBlobStoreTest extends BlobStoreConformance {
   }
 
   @Test
-  void stop_everyCallFailsBeforeItTakesEffect() {
+  void stop_laterCalls_failWithoutEffect() {
     faulty.stop();
     assertThatThrownBy(() -> put("data/a")).isInstanceOf(StateBackendException.class);
     assertThatThrownBy(() -> faulty.list("")).isInstanceOf(StateBackendException.class);
@@ -124,12 +124,12 @@ final class FaultyBlobStoreTest extends BlobStoreConformance {
         "flip 17.3 read data/* #3+",
         "truncate 10 put data/* #1"
       })
-  void rule_isTextBothWays(String line) {
+  void rule_parsedAndPrinted_isTheSameText(String line) {
     assertThat(FaultRule.parse(line)).hasToString(line);
   }
 
   @Test
-  void rule_nonsense_isRefused() {
+  void parse_invalidRule_throws() {
     assertThatThrownBy(() -> FaultRule.parse("fail sometimes put data/*"))
         .hasMessageContaining("fail sometimes");
   }

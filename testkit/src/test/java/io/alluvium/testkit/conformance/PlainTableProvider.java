@@ -28,7 +28,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
-/** The plainest table that passes: shows that the suite asks for nothing impossible. */
+/** A minimal table that passes: shows that the suite can be satisfied. Thread-safe. */
 final class PlainTableProvider implements TableProvider {
 
   @Override

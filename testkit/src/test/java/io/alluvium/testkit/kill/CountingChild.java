@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.concurrent.locks.LockSupport;
 
-/** A program that survives being killed: counts up and acknowledges what it stored. */
+/** A program that counts up and acknowledges each stored number; continues after a kill. */
 final class CountingChild {
 
   private CountingChild() {}

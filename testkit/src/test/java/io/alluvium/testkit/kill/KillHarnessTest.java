@@ -22,8 +22,8 @@ final class KillHarnessTest {
   @TempDir private Path directory;
 
   @Test
-  void kill_thenFinish_neverLosesWhatWasAcknowledged() throws IOException {
-    // Never ends by itself before it is killed, however late that is.
+  void kill_thenFinish_keepsAcknowledgedCheckpoints() throws IOException {
+    // Large enough that the program does not end before a late kill.
     KillHarness harness = harness(1_000_000, Duration.ofSeconds(60));
     long before = 0;
     for (int i = 0; i < 3; i++) {
@@ -45,16 +45,16 @@ final class KillHarnessTest {
   }
 
   @Test
-  void kill_programThatEndsBefore_isNotKilled() {
+  void kill_programEndsBefore_isNotKilled() {
     Round round = harness(3, Duration.ofSeconds(60)).kill(new Moments(1, Duration.ofMinutes(10)));
     assertThat(round.killed()).isFalse();
     assertThat(round.acknowledged()).containsExactly(1L, 2L, 3L);
   }
 
   @Test
-  void finish_programThatHangs_failsWithItsOutput() throws IOException {
+  void finish_hangingProgram_failsWithItsOutput() throws IOException {
     Throwable failure = new AssertionError();
-    // On a slow machine a JVM may say nothing in two seconds.
+    // On a slow machine a JVM may print nothing within two seconds.
     for (int seconds = 2; seconds <= 32 && !hasOutput(failure); seconds *= 4) {
       Files.deleteIfExists(directory.resolve("stored"));
       KillHarness harness = harness(1_000_000, Duration.ofSeconds(seconds));

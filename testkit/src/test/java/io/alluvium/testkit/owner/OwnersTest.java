@@ -23,9 +23,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Owners, takers and zombies of one job against the real catalog, as in models/chain.py: after
- * every step the newest manifest names no missing blob, no output is lost or doubled, what was
- * rolled back is never committed, ids increase, and there is one owner at a time.
+ * Owners, takers and zombies of one job against the real catalog, as in models/chain.py. Invariants
+ * after every step: the newest manifest references no missing blob, and no output is lost or
+ * duplicated. No transaction is committed after its rollback. Ids increase, and there is at most
+ * one owner.
  */
 final class OwnersTest {
 
@@ -41,7 +42,7 @@ final class OwnersTest {
 
   @ParameterizedTest
   @MethodSource("batches")
-  void anyHistory_withKillsAndLostAnswers_keepsEveryInvariant(long batch) {
+  void randomHistory_killsAndLostAnswers_keepsInvariants(long batch) {
     for (long seed = batch * SEEDS_PER_TEST; seed < (batch + 1) * SEEDS_PER_TEST; seed++) {
       try {
         randomHistory(seed);
@@ -81,20 +82,20 @@ final class OwnersTest {
   }
 
   @Test
-  void twoOwners_everyOrder_keepsEveryInvariant() {
+  void twoOwners_everyOrder_keepsInvariants() {
     explore(Explorer.Bounds.preemptions(1, 0, MAX_RUNS), 2, 2, Network.RELIABLE);
     explore(Explorer.Bounds.preemptions(2, 0, MAX_RUNS), 2, Seeds.full() ? 2 : 1, Network.RELIABLE);
   }
 
   @Test
-  void twoOwners_everyOrderWithALostAnswerOrALateRequest_keepsEveryInvariant() {
+  void twoOwners_everyOrderWithOneFault_keepsInvariants() {
     Network network = new Network(1e-9, 1e-9, 1e-9);
     explore(Explorer.Bounds.preemptions(0, 1, MAX_RUNS), 2, 2, network);
     explore(Explorer.Bounds.preemptions(1, 1, MAX_RUNS), 2, Seeds.full() ? 2 : 1, network);
   }
 
   @Test
-  void threeOwners_everyOrder_keepsEveryInvariant() {
+  void threeOwners_everyOrder_keepsInvariants() {
     explore(Explorer.Bounds.preemptions(1, 0, MAX_RUNS), 3, Seeds.full() ? 2 : 1, Network.RELIABLE);
   }
 
@@ -114,12 +115,12 @@ final class OwnersTest {
     assertThat(outcome.exhausted()).as("%s of %s", outcome, bounds).isTrue();
   }
 
-  /** One store, one sink, and owners that come one after the other or at once. */
+  /** One store, one sink, and several owners, sequential or concurrent. */
   private static final class World {
     private final Simulation simulation;
     private final MapBlobStore blobs = new MapBlobStore();
     private final Sink sink = new Sink();
-    private final Chain chain = new Chain(blobs, sink);
+    private final ManifestLogChecker manifestLog = new ManifestLogChecker(blobs, sink);
     private final CatalogSettings settings;
     private final long limit;
     private int owners;
@@ -130,7 +131,7 @@ final class OwnersTest {
           new CatalogSettings(
               retained, false, Duration.ofSeconds(2), Fencing.PUT_IF_ABSENT, "test");
       this.limit = limit;
-      simulation.invariant(chain::check);
+      simulation.invariant(manifestLog::check);
     }
 
     private SimulatedProcess owner(Network network) {
@@ -142,14 +143,12 @@ final class OwnersTest {
           "main",
           () -> {
             CatalogState state = new CatalogState(process, store, settings, new Random(number));
-            new Owner(process, state, sink, chain, choices, limit).run();
+            new Owner(process, state, sink, manifestLog, choices, limit).run();
           });
       return process;
     }
 
-    /**
-     * Second requests only where some are slow: their timers would double the orders to explore.
-     */
+    /** Hedged requests only on slow networks, because their timers double the orders to explore. */
     private BlobStore storeOf(SimulatedProcess process, Network network) {
       BlobStore store = process.store(blobs, network);
       return network.slow() == 0
@@ -160,17 +159,17 @@ final class OwnersTest {
               RequestListener.NONE);
     }
 
-    /** An owner whom nobody disturbs finishes the job, and leaves nothing behind. */
+    /** A last owner without faults finishes the job and leaves no unreferenced blob. */
     private void finish() {
       owner(Network.RELIABLE);
       simulation.run();
-      assertThat(chain.newestOffset()).isEqualTo(limit);
+      assertThat(manifestLog.newestOffset()).isEqualTo(limit);
       for (long offset = 1; offset <= limit; offset++) {
         assertThat(sink.isCommitted(offset)).isTrue();
       }
       assertThat(blobs.content().keySet())
           .filteredOn(name -> name.startsWith("data/"))
-          .containsExactlyInAnyOrderElementsOf(chain.needed());
+          .containsExactlyInAnyOrderElementsOf(manifestLog.needed());
     }
   }
 }

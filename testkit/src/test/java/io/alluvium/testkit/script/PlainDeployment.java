@@ -28,12 +28,12 @@ import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
 /**
- * A backend that is nothing but a model: shows that the runner passes what is right and, with a
- * defect put in, that it finds what is wrong.
+ * A deployment whose backend is the model itself. Shows that the runner accepts a correct backend,
+ * and that it finds an injected defect. Confined to one thread.
  */
 final class PlainDeployment implements Deployment {
 
-  /** A defect: may change the id of the checkpoint that is restored, or ignore some calls. */
+  /** A defect: changes the id of the restored checkpoint, or ignores some calls. */
   record Defect(UnaryOperator<Long> restored, String ignoredMethod) {
     static final Defect NONE = new Defect(id -> id, "");
   }

@@ -13,7 +13,7 @@ final class ScriptReducerTest {
       new Script(IntStream.range(0, 97).mapToObj(i -> "key k" + i).toList());
 
   @Test
-  void reduce_threeLinesMatter_keepsJustThose() {
+  void reduce_threeLinesMatter_keepsOnlyThose() {
     List<String> matter = List.of("key k3", "key k50", "key k96");
     Script reduced =
         ScriptReducer.reduce(LONG, script -> script.lines().containsAll(matter), 10_000);
@@ -31,7 +31,7 @@ final class ScriptReducerTest {
   }
 
   @Test
-  void reduce_boundedRuns_stopsThere() {
+  void reduce_boundedRuns_stopsAtTheBound() {
     AtomicInteger runs = new AtomicInteger();
     Script reduced =
         ScriptReducer.reduce(

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The runner and the model against themselves. */
+/** Tests of the runner with backends that are models themselves. */
 final class ScriptRunnerTest {
 
   private static final Matrix NOTHING_TO_SET = new Matrix(Map.of("unused.option", List.of("1")));
@@ -28,7 +28,7 @@ final class ScriptRunnerTest {
   }
 
   @Test
-  void run_restoreOfAnOldCheckpoint_isFound() {
+  void run_restoreOfAnOldCheckpoint_fails() {
     Script script =
         Script.parse(
             """
@@ -46,7 +46,7 @@ final class ScriptRunnerTest {
   }
 
   @Test
-  void run_missingKeys_areFoundByCheck() {
+  void run_missingKeys_failTheCheck() {
     Script script = Script.parse("list.add l x1\nkey k3\nmap.put m/n1 a=1\ncheck\n");
     run(script, Defect.NONE);
     assertThatThrownBy(() -> run(script, new Defect(id -> id, "keys")))
@@ -56,7 +56,7 @@ final class ScriptRunnerTest {
   }
 
   @Test
-  void run_reducedFailure_keepsWhatMatters() {
+  void run_reducedFailure_keepsTheRelevantLines() {
     Script script = ScriptGenerator.make(3, NOTHING_TO_SET, 150);
     Defect defect = new Defect(id -> id, "keys");
     Script reduced = ScriptReducer.reduce(script, each -> fails(each, defect), 500);

@@ -32,8 +32,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Second requests beside slow ones (L5), over a network that refuses, loses answers, is slow, and
- * delivers requests that were given up at any later time.
+ * Hedged requests (L5), over a network that refuses requests, loses answers, is slow, and may
+ * deliver cancelled requests at any later time.
  */
 final class HedgingTest {
 
@@ -48,14 +48,14 @@ final class HedgingTest {
 
   @ParameterizedTest
   @MethodSource("batches")
-  void anyOrder_slotHasOneWinnerAndBlobsTheirBytes(long batch) {
+  void anyOrder_everySlot_hasOneWinner(long batch) {
     for (long seed = batch * SEEDS_PER_TEST; seed < (batch + 1) * SEEDS_PER_TEST; seed++) {
       try (Simulation simulation = Simulation.ofSeed(seed)) {
         Contest contest = new Contest(simulation);
         simulation.run();
         contest.check();
         simulation.settle();
-        // What was given up has arrived now too.
+        // Cancelled requests have arrived now.
         contest.check();
       } catch (AssertionError e) {
         throw new AssertionError("seed " + seed + " (-Dseed=" + batch + "): " + e.getMessage(), e);
@@ -63,7 +63,7 @@ final class HedgingTest {
     }
   }
 
-  /** Processes that put blobs of their own and compete for slots. Used by whoever has the turn. */
+  /** Processes that put their own blobs and compete for slots. Used by the actor with the turn. */
   private static final class Contest {
     private final MapBlobStore blobs = new MapBlobStore();
     private final Map<String, String> winners = new HashMap<>();
@@ -88,7 +88,7 @@ final class HedgingTest {
               return true;
             });
         puts.add(name);
-        // Nobody reads the buffers of a put that has returned.
+        // A put must not read its buffers after it has returned.
         Arrays.fill(content.array(), (byte) 'x');
       }
     }
@@ -106,7 +106,7 @@ final class HedgingTest {
                 });
         byte[] stored = blobs.content().get(name);
         assertThat(stored).as(name).isNotNull();
-        // A call that failed may have taken effect; one that did not fail tells the truth.
+        // A failed call may have taken effect; the result of a successful call is exact.
         boolean ours = Arrays.equals(stored, content);
         assertThat(won || (ours && calls.get() > 1))
             .as("%s of %s", name, process.name())
@@ -144,7 +144,7 @@ final class HedgingTest {
         RequestListener.NONE);
   }
 
-  /** What 3 000 puts took, and how many requests they were. */
+  /** Latencies of 3 000 puts, and the number of requests. */
   private record Measured(List<Long> micros, int requests, Sums metrics) {
     long p999() {
       return micros.get(micros.size() * 999 / 1000);
@@ -157,7 +157,7 @@ final class HedgingTest {
     List<Long> micros = new ArrayList<>();
     AtomicInteger requests = new AtomicInteger();
     Sums metrics = new Sums();
-    try (Simulation simulation = new Simulation(new NowAndThen())) {
+    try (Simulation simulation = new Simulation(new RandomFaults())) {
       simulation.limitSteps(10_000_000);
       SimulatedProcess process = simulation.process("P");
       BlobStore store =
@@ -195,8 +195,8 @@ final class HedgingTest {
   }
 
   @Test
-  void slowPuts_areCutShortWithinTheBudget() {
-    // One of a hundred takes 2 s by itself.
+  void put_onePercentSlow_isHedgedWithinTheBudget() {
+    // One of a hundred requests takes 2 s.
     Measured measured = measure(new Network(0, 0, 0, 0.01, 0), 0.03);
     assertThat(measured.p999()).isLessThan(Duration.ofMillis(100).toNanos() / 1_000);
     assertThat(measured.requests)
@@ -207,29 +207,29 @@ final class HedgingTest {
   }
 
   @Test
-  void slowPuts_withoutABudget_stayAlone() {
+  void put_slowWithoutBudget_isNotHedged() {
     Measured measured = measure(new Network(0, 0, 0, 0.01, 0), 0);
     assertThat(measured.p999()).isGreaterThan(Duration.ofSeconds(2).toNanos() / 1_000);
     assertThat(measured.requests).isEqualTo(PUTS);
   }
 
   @Test
-  void slowPuts_soManyThatTheyAreNoTail_areLeftAloneOnceThatIsKnown() {
+  void put_mostlySlow_isRarelyHedged() {
     Measured measured = measure(new Network(0, 0, 0, 0.3, 0), 0.03);
     assertThat(measured.metrics.sum("store.hedge.count")).isBetween(1L, 30L);
   }
 
   @Test
-  void slowPuts_ofAStoreThatComplains_stayAlone() {
-    // Complaints come more often than one a minute, from the first puts on.
+  void put_slowStoreThatThrottles_isNotHedged() {
+    // Throttling responses come more often than once a minute, from the first put.
     Measured measured = measure(new Network(0, 0, 0, 0.01, 0.5), 0.03);
     assertThat(measured.metrics.sum("store.hedge.count")).isZero();
   }
 
   @Test
-  void slowPuts_nextToAStoreThatComplains_stayAlone() {
+  void put_otherStoreThrottles_isNotHedged() {
     Sums metrics = new Sums();
-    try (Simulation simulation = new Simulation(new NowAndThen())) {
+    try (Simulation simulation = new Simulation(new RandomFaults())) {
       SimulatedProcess process = simulation.process("P");
       List<BlobStore> stores =
           GuardedBlobStore.over(
@@ -253,7 +253,7 @@ final class HedgingTest {
     }
   }
 
-  /** Sums of counters. Used by whoever has the turn. */
+  /** Sums of counters. Used by the actor with the turn. */
   private static final class Sums implements Metrics {
     private final Map<String, Long> sums = new HashMap<>();
 
@@ -275,8 +275,8 @@ final class HedgingTest {
     public void gauge(String name, LongSupplier value) {}
   }
 
-  /** Everything in order, except that now and then something goes wrong. */
-  private static final class NowAndThen implements Choices {
+  /** The default order with random faults. */
+  private static final class RandomFaults implements Choices {
     private final InOrder order = new InOrder();
     private final Random random = new Random(1);
 

@@ -14,7 +14,7 @@ import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** The pace of materializations, in virtual time. */
+/** The rate limit of materializations, in virtual time. */
 final class PacingTest {
 
   private static final long MB = 1L << 20;
@@ -27,7 +27,7 @@ final class PacingTest {
   private final List<Upload> uploads = new ArrayList<>();
   private final long[] bytesBySecond = new long[2_000];
 
-  /** When one upload was due and when it ended. */
+  /** When an upload was due and when it ended. */
   private record Upload(double dueSeconds, double endSeconds) {
     double took() {
       return endSeconds - dueSeconds;
@@ -53,7 +53,7 @@ final class PacingTest {
     }
   }
 
-  /** Backends that upload once an interval, as many at a time as there are threads: one. */
+  /** Backends that upload once per interval, one at a time because there is one thread. */
   private void periodically(long cap, int rounds, long firstBytes, long laterBytes) {
     Random random = new Random(1);
     for (int i = 0; i < BACKENDS; i++) {
@@ -89,10 +89,10 @@ final class PacingTest {
   }
 
   @Test
-  void sameSizes_evenRateAndEveryUploadEndsInTime() {
+  void upload_equalSizes_hasAnEvenRateAndEndsInTime() {
     periodically(0, 6, 40 * MB, 40 * MB);
     assertThat(uploads).hasSize(6 * BACKENDS).allMatch(upload -> upload.took() <= 81);
-    // From when every backend has uploaded once until the first one is done.
+    // From the first upload of every backend until the last upload of the first backend.
     long[] tens = new long[40];
     for (int second = 100; second < 500; second++) {
       tens[second / 10 - 10] += bytesBySecond[second];
@@ -104,15 +104,14 @@ final class PacingTest {
     assertThat(peak / average).isLessThanOrEqualTo(1.5);
   }
 
-  /** An interval each, and what those that wait turn out to have beyond the guess. */
   @Test
-  void sizesFiveTimesTheGuess_stillEndInTime() {
+  void upload_sizesFiveTimesTheEstimate_endsInTime() {
     periodically(0, 5, 10 * MB, 50 * MB);
     assertThat(uploads).hasSize(5 * BACKENDS).allMatch(upload -> upload.took() <= 105);
   }
 
   @Test
-  void wholeTablesFirst_laterUploadsAreNotAsFast() {
+  void upload_smallAfterWholeTables_isSlower() {
     Random random = new Random(2);
     for (int i = 0; i < BACKENDS; i++) {
       UploadPacer.Share share = share(INTERVAL, 0);
@@ -140,14 +139,14 @@ final class PacingTest {
   }
 
   @Test
-  void cap_isNeverExceeded() {
+  void upload_capped_staysBelowTheCap() {
     periodically(2 * MB, 3, 40 * MB, 40 * MB);
     assertThat(Arrays.stream(bytesBySecond).max().orElseThrow()).isLessThanOrEqualTo(4 * MB);
     assertThat(Arrays.stream(bytesBySecond).sum()).isEqualTo(3 * BACKENDS * 40 * MB);
   }
 
   @Test
-  void uploadThatIsNeededSoon_goesFast() {
+  void dueSoon_upload_isFast() {
     UploadPacer.Share share = share(INTERVAL, 0);
     process.spawn(
         "main",
@@ -160,7 +159,7 @@ final class PacingTest {
   }
 
   @Test
-  void uploadThatSomebodyWaitsFor_isNotHeldUpByAPacedOne() {
+  void beginUrgent_pacedUploadRuns_isNotDelayed() {
     UploadPacer.Share share = share(Duration.ofHours(10), 0);
     UploadPacer.Share other = share(Duration.ofMinutes(1), 0);
     process.spawn(
@@ -182,9 +181,9 @@ final class PacingTest {
     assertThat(now()).isLessThan(32);
   }
 
-  /** As of jobs in one TaskManager. */
+  /** Like jobs in one TaskManager. */
   @Test
-  void differentIntervals_eachEndsInItsOwn() {
+  void upload_differentIntervals_endsInItsInterval() {
     Random random = new Random(3);
     List<Upload> slow = new ArrayList<>();
     for (int i = 0; i < BACKENDS; i++) {
@@ -209,14 +208,14 @@ final class PacingTest {
     simulation.run();
     assertThat(uploads).hasSize(12).allMatch(upload -> upload.took() <= 100);
     assertThat(slow).hasSize(12).allMatch(upload -> upload.took() <= 400);
-    // No faster than all of them need, with a first upload of each out of the way.
+    // After the first upload of each backend, no faster than all of them need.
     long even = 4 * 40 * MB / 80 + 4 * 40 * MB / 320;
     assertThat(Arrays.stream(bytesBySecond, 400, 2_000).max().orElseThrow())
         .isLessThanOrEqualTo(2 * even + MB);
   }
 
   @Test
-  void capOfOneJob_isNotThatOfAnother() {
+  void upload_capOfAnotherJob_doesNotApply() {
     UploadPacer.Share capped = share(Duration.ZERO, 2 * MB);
     UploadPacer.Share free = share(Duration.ZERO, 0);
     double[] ends = new double[2];
@@ -238,7 +237,7 @@ final class PacingTest {
   }
 
   @Test
-  void whatWentWithoutAPace_isNotPaidByOthers() {
+  void upload_afterUnpacedUploads_isNotDelayed() {
     UploadPacer.Share spread = share(INTERVAL, 0);
     UploadPacer.Share notSpread = share(Duration.ZERO, 0);
     process.spawn(
@@ -258,9 +257,9 @@ final class PacingTest {
     assertThat(uploads).singleElement().satisfies(it -> assertThat(it.took()).isLessThan(101));
   }
 
-  /** The changelog grew long meanwhile. */
+  /** The changelog has grown long during the upload. */
   @Test
-  void hurry_endsAnUploadThatIsSpread() {
+  void hurry_runningUpload_endsSoon() {
     UploadPacer.Share share = share(Duration.ofHours(1), 0);
     process.spawn("upload", () -> once(share, 100 * MB));
     process.spawn(
@@ -273,9 +272,9 @@ final class PacingTest {
     assertThat(now()).isLessThanOrEqualTo(30 + Duration.ofHours(1).toSeconds() * 0.02 * 6);
   }
 
-  /** Its job stores at once what it stores; those before it must not hold it up. */
+  /** The uploads of its job are not paced, and must not wait behind paced ones. */
   @Test
-  void uploadThatIsNotSpread_doesNotWaitBehindOnesThatAre() {
+  void due_unpacedUpload_doesNotWaitForPacedOnes() {
     UploadPacer.Share spread = share(Duration.ofHours(10), 0);
     UploadPacer.Share notSpread = share(Duration.ZERO, 0);
     process.spawn("spread", () -> once(spread, 100 * MB));
@@ -290,7 +289,7 @@ final class PacingTest {
   }
 
   @Test
-  void smallUploads_neverWait() {
+  void upload_small_doesNotWait() {
     UploadPacer.Share share = share(INTERVAL, 0);
     process.spawn(
         "main",
@@ -306,7 +305,7 @@ final class PacingTest {
   }
 
   @Test
-  void close_whileAnUploadWaits_endsIt() {
+  void close_waitingUpload_failsIt() {
     UploadPacer.Share share = share(Duration.ofHours(10), 0);
     List<Kind> ends = new ArrayList<>();
     process.spawn(

@@ -26,12 +26,12 @@ final class SimulationTest {
 
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
-  void run_sameSeed_sameTrace(long seed) {
+  void run_sameSeed_givesSameTrace(long seed) {
     assertThat(traceOf(seed)).isEqualTo(traceOf(seed)).hasSizeGreaterThan(100);
   }
 
   @Test
-  void run_otherSeed_otherTrace() {
+  void run_otherSeed_givesOtherTrace() {
     Set<List<String>> traces = new HashSet<>();
     for (long seed = 0; seed < 20; seed++) {
       traces.add(traceOf(seed));
@@ -39,7 +39,7 @@ final class SimulationTest {
     assertThat(traces).hasSize(20);
   }
 
-  /** Three processes, their pools and timers, a lossy network, a kill in the middle. */
+  /** Three processes with pools and timers, a lossy network, and a kill. */
   private static List<String> traceOf(long seed) {
     MapBlobStore blobs = new MapBlobStore();
     try (Simulation simulation = Simulation.ofSeed(seed)) {
@@ -86,7 +86,7 @@ final class SimulationTest {
   }
 
   @Test
-  void time_passesOnlyThroughTheSimulation() {
+  void sleep_virtualTime_passesWithoutRealTime() {
     try (Simulation simulation = Simulation.ofSeed(1)) {
       SimulatedProcess process = simulation.process("A");
       List<Long> hours = new ArrayList<>();
@@ -103,7 +103,7 @@ final class SimulationTest {
   }
 
   @Test
-  void schedule_cancelled_neverRuns() {
+  void schedule_cancelled_doesNotRun() {
     try (Simulation simulation = Simulation.ofSeed(1)) {
       SimulatedProcess process = simulation.process("A");
       List<String> ran = new ArrayList<>();
@@ -142,13 +142,13 @@ final class SimulationTest {
   }
 
   @Test
-  void run_deadlock_failsAndSaysWhere() {
+  void run_deadlock_failsWithThePoints() {
     try (Simulation simulation = Simulation.ofSeed(1)) {
       SimulatedProcess process = simulation.process("A");
       process.spawn("waiting", () -> process.execution().await(new CompletableFuture<String>()));
       assertThatThrownBy(simulation::run)
           .isInstanceOf(AssertionError.class)
-          .hasMessageContaining("nothing can go on")
+          .hasMessageContaining("no actor is runnable")
           .hasMessageContaining("A/waiting at await")
           .hasMessageContaining("SimulationTest");
     }
@@ -171,7 +171,7 @@ final class SimulationTest {
   }
 
   @Test
-  void invariant_broken_failsAtThatStep() {
+  void invariant_violated_failsAtThatStep() {
     try (Simulation simulation = Simulation.ofSeed(1)) {
       SimulatedProcess process = simulation.process("A");
       BlobStore store = process.store(blobs, Network.RELIABLE);
@@ -184,14 +184,14 @@ final class SimulationTest {
             }
           });
       assertThatThrownBy(simulation::run)
-          .hasMessageContaining("an invariant broke")
+          .hasMessageContaining("an invariant does not hold")
           .hasMessageContaining("A/main putifabsent b2");
       assertThat(blobs.content()).hasSize(3);
     }
   }
 
   @Test
-  void kill_leavesWhatIsDurableAndNothingElse() {
+  void kill_process_keepsOnlyDurableEffects() {
     try (Simulation simulation = Simulation.ofSeed(1)) {
       SimulatedProcess process = simulation.process("A");
       BlobStore store = process.store(blobs, Network.RELIABLE);
@@ -223,7 +223,7 @@ final class SimulationTest {
   }
 
   @Test
-  void kill_byItself_othersGoOn() {
+  void kill_ownProcess_othersContinue() {
     try (Simulation simulation = Simulation.ofSeed(1)) {
       SimulatedProcess victim = simulation.process("A");
       SimulatedProcess other = simulation.process("B");
@@ -236,7 +236,7 @@ final class SimulationTest {
   }
 
   @Test
-  void network_lateRequest_takesEffectAfterItsCallerDied() {
+  void lateRequest_callerDied_takesEffect() {
     try (Simulation simulation = Simulation.ofSeed(1)) {
       SimulatedProcess process = simulation.process("A");
       BlobStore store = process.store(blobs, new Network(0, 0, 1));
@@ -254,7 +254,7 @@ final class SimulationTest {
     }
   }
 
-  /** Two increments of a counter in a store, read and written in two calls. */
+  /** Two increments of a stored counter, each with a read and a write. */
   private void increments(Simulation simulation) {
     MapBlobStore counter = new MapBlobStore();
     counter.putIfAbsent("count-0", new byte[0]);
@@ -269,7 +269,7 @@ final class SimulationTest {
   }
 
   @Test
-  void explore_findsTheLostUpdateWithOnePreemption() {
+  void explore_onePreemption_findsTheLostUpdate() {
     assertThatThrownBy(
             () -> Explorer.explore(Explorer.Bounds.preemptions(1, 0, 1_000), this::increments))
         .isInstanceOf(AssertionError.class)
@@ -277,14 +277,14 @@ final class SimulationTest {
   }
 
   @Test
-  void explore_withoutPreemptions_isExhaustedAndSound() {
+  void explore_noPreemptions_isExhaustedAndPasses() {
     Explorer.Outcome outcome =
         Explorer.explore(Explorer.Bounds.preemptions(0, 0, 1_000), this::increments);
     assertThat(outcome).isEqualTo(new Explorer.Outcome(2, true));
   }
 
   @Test
-  void explore_runsEveryOrderOnce() {
+  void explore_everyOrder_runsOnce() {
     Set<String> orders = new HashSet<>();
     Explorer.Outcome outcome =
         Explorer.explore(
@@ -309,7 +309,7 @@ final class SimulationTest {
   }
 
   @Test
-  void explore_faults_triesWithAndWithout() {
+  void explore_faults_runsWithAndWithout() {
     List<Integer> stored = new ArrayList<>();
     Explorer.Outcome outcome =
         Explorer.explore(

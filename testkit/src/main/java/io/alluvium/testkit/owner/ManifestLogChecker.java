@@ -14,10 +14,10 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * The chain of slots as it is in the store, and what must hold of it after every step (C3, C3a, C4
- * and C6). Reads the documented format by itself. Used by whoever has the turn of a simulation.
+ * Checks the invariants of the stored manifest log after every step (C3, C3a, C4 and C6). Parses
+ * the documented format with its own code. Used only by the actor of a simulation whose turn it is.
  */
-public final class Chain {
+public final class ManifestLogChecker {
 
   private static final int KIND_AT = 10;
   private static final int BODY_AT = 16;
@@ -34,20 +34,20 @@ public final class Chain {
   private final Map<String, Slot> everSeen = new HashMap<>();
 
   /**
-   * Those that made an owner. One that a stalled taker put into a gap below the greatest slot is
-   * void, and may be deleted with the slot's former content.
+   * Takeover records that made an owner. A record that a stalled taker put into a gap below the
+   * greatest slot is stale, and may be deleted.
    */
   private final List<Slot> takeovers = new ArrayList<>();
 
   private TreeMap<Long, Slot> slots = new TreeMap<>();
   private Map<String, byte[]> before = Map.of();
 
-  public Chain(MapBlobStore blobs, Sink sink) {
+  public ManifestLogChecker(MapBlobStore blobs, Sink sink) {
     this.blobs = blobs;
     this.sink = sink;
   }
 
-  /** Throws when the store, or the sink, is in a state that it must never be in. */
+  /** Fails if an invariant of the store or the sink does not hold. */
   public void check() {
     Map<String, byte[]> content = blobs.content();
     if (!content.keySet().equals(before.keySet())) {
@@ -56,13 +56,13 @@ public final class Chain {
           (name, bytes) -> {
             if (name.startsWith("slots/")) {
               long number = Long.parseLong(name.substring(6), 16);
-              // A number may be used again after a deletion, with other bytes.
+              // After a deletion, a slot may be written again with other bytes.
               String key = name + Arrays.hashCode(bytes);
               now.put(number, everSeen.computeIfAbsent(key, each -> parse(number, bytes)));
             }
           });
       checkNewSlots(now);
-      checkNothingNeededIsGone(now, content);
+      checkNoNeededBlobIsDeleted(now, content);
       slots = now;
       before = content;
     }
@@ -73,7 +73,7 @@ public final class Chain {
     ByteReader in = new ByteReader(bytes, BODY_AT, bytes.length - BODY_AT - 4);
     in.skip(in.readVarInt()); // job
     if (in.readVarLong() != number) {
-      throw new AssertionError("slot " + number + " says that it is another");
+      throw new AssertionError("slot " + number + " contains the number of another slot");
     }
     in.readVarLong();
     Incarnation writer = Incarnation.read(in);
@@ -85,7 +85,7 @@ public final class Chain {
     return new Slot(number, writer, in.readVarLong(), Progress.parse(in.readByteArray()));
   }
 
-  /** One owner at a time: a manifest comes right above its own writer's slot, with a greater id. */
+  /** One owner at a time: a manifest follows a slot of the same writer and has a greater id. */
   private void checkNewSlots(NavigableMap<Long, Slot> now) {
     long greatest = slots.isEmpty() ? 0 : slots.lastKey();
     for (Slot slot : now.tailMap(greatest, false).values()) {
@@ -118,7 +118,8 @@ public final class Chain {
     return new Slot(0, new Incarnation(0, 0), 0, Progress.NONE);
   }
 
-  private void checkNothingNeededIsGone(NavigableMap<Long, Slot> now, Map<String, byte[]> content) {
+  private void checkNoNeededBlobIsDeleted(
+      NavigableMap<Long, Slot> now, Map<String, byte[]> content) {
     for (Slot takeover : takeovers) {
       if (!takeover.equals(now.get(takeover.number))) {
         throw new AssertionError("the takeover record in slot " + takeover + " is deleted");
@@ -139,38 +140,38 @@ public final class Chain {
     }
   }
 
-  /** Nothing that the newest checkpoint covers is lost: it is there, or will be. */
+  /** The output of the newest checkpoint is committed, or prepared and listed in the checkpoint. */
   private void checkOutput() {
     Progress newest = newestManifest(slots).progress;
     for (long offset = 1; offset <= newest.offset(); offset++) {
-      long wanted = offset;
+      long expected = offset;
       boolean pending =
           newest.transactions().stream()
-              .anyMatch(each -> each.offset() == wanted && !sink.isRolledBack(each));
+              .anyMatch(each -> each.offset() == expected && !sink.isRolledBack(each));
       if (!pending && !sink.isCommitted(offset)) {
         throw new AssertionError("the output of offset " + offset + " is lost");
       }
     }
   }
 
-  /** Whether the greatest slot is of that writer. */
+  /** Whether that writer wrote the greatest slot. */
   public boolean isOwner(Incarnation incarnation) {
     return !slots.isEmpty() && slots.lastEntry().getValue().writer.equals(incarnation);
   }
 
-  /** How far the newest checkpoint is. */
+  /** Input offset of the newest checkpoint. */
   public long newestOffset() {
     return newestManifest(slots).progress.offset();
   }
 
-  /** Names of the blobs that any stored checkpoint needs. */
+  /** Names of the blobs that stored checkpoints need. */
   public Set<String> needed() {
     Set<String> needed = new TreeSet<>();
     slots.values().forEach(slot -> needed.addAll(slot.progress.blobs()));
     return needed;
   }
 
-  /** How many checkpoints were ever stored. */
+  /** Number of checkpoints ever stored. */
   public long checkpointsSeen() {
     return everSeen.values().stream().filter(Slot::isManifest).count();
   }
