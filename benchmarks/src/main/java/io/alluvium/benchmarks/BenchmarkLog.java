@@ -13,7 +13,10 @@ import io.alluvium.spi.Metrics;
 import java.util.Map;
 import java.util.Random;
 
-/** A changelog whose background work is run by hand and whose segments go nowhere. */
+/**
+ * A changelog whose background work the benchmark runs and whose segments are discarded. Confined
+ * to the benchmark's thread.
+ */
 final class BenchmarkLog {
 
   static final int KEY_GROUPS = 128;
@@ -36,13 +39,13 @@ final class BenchmarkLog {
     changelog = storage.open(1, new KeyGroupRange(0, KEY_GROUPS), 0);
   }
 
-  /** Does all background work and forgets what is stored. */
+  /** Runs all background work and discards the stored blocks. */
   void drain() {
     execution.runTasks();
     changelog.trim(changelog.durableUpTo());
   }
 
-  /** Counts up. Confined to the benchmark's thread. */
+  /** Generates names by counting. Confined to the benchmark's thread. */
   private static final class Names implements BlobNames {
     private final Incarnation incarnation = new Incarnation(1, 2);
     private long counter;

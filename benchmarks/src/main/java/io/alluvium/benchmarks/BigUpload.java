@@ -23,13 +23,13 @@ import software.amazon.awssdk.services.s3.S3Configuration;
 import software.amazon.awssdk.services.s3.presigner.S3Presigner;
 
 /**
- * How fast does a big file go up? The blob store's upload in parts, against plain clients on the
- * same server in turn: the SDK's client with one PUT, the SDK's own upload in parts, and one PUT of
- * the JDK's HTTP client that neither signs nor checks the bytes. Prints the median of each and the
- * store's share of the fastest plain one.
+ * Measures the upload rate of a big file. Compares the multipart upload of the blob store with
+ * plain clients on the same server, in turn. These are one PUT of the SDK, the multipart upload of
+ * the SDK, and one PUT of the JDK's HTTP client, which neither signs nor checks the bytes. Prints
+ * the median of each and the store's rate relative to the fastest plain client.
  *
- * <p>Arguments: {@code docker} or the URL of a server, megabytes, rounds, and any number of sizes
- * of the store's parts in megabytes to compare (none: the default size).
+ * <p>Arguments: {@code docker} or the URL of a server, megabytes, rounds, and any number of part
+ * sizes of the store in megabytes to compare (none: the default size).
  */
 public final class BigUpload {
 
@@ -38,10 +38,10 @@ public final class BigUpload {
   }
 
   /**
-   * A way to upload.
+   * One kind of upload.
    *
-   * @param plain whether it is a client that the store is compared with
-   * @param rates in megabytes per second, of each round
+   * @param plain whether it is a plain client, with which the store is compared
+   * @param rates in megabytes per second, one per round
    */
   private record Way(String name, boolean plain, Upload upload, List<Double> rates) {
     static Way ofStore(String name, BlobStore store, Path file) {
@@ -110,7 +110,7 @@ public final class BigUpload {
     }
   }
 
-  /** Stores by the name of their size of parts. */
+  /** Blob stores by the name of their part size. */
   private static Map<String, BlobStore> stores(
       S3Target target, String directory, List<String> sizes) {
     Map<String, BlobStore> stores = new LinkedHashMap<>();

@@ -18,8 +18,8 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * One change of 16 + 16 bytes appended to the changelog, sealing of full blocks included; what the
- * background does with them is not. Run with {@code -prof gc} for the bytes allocated per change.
+ * Appends one change of 16 + 16 bytes to the changelog. Includes the sealing of full blocks, but
+ * not their background work. Run with {@code -prof gc} for the bytes allocated per change.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
@@ -49,7 +49,7 @@ public class ChangelogAppend {
     log = new BenchmarkLog(Map.of());
   }
 
-  /** Not measured; invocations take milliseconds, so that this does not disturb them. */
+  /** Not measured. Invocations take milliseconds, so that the setup does not distort them. */
   @Setup(Level.Invocation)
   public void drain() {
     log.drain();

@@ -17,9 +17,10 @@ import java.util.Map;
 import java.util.SplittableRandom;
 
 /**
- * Is memory bounded by configuration? Writes and deletes over a changing set of keys for minutes,
- * with checkpoints each second and materializations each 30 seconds, and prints the resident set of
- * the process every minute and at the end how it compares with that after the first.
+ * Measures whether memory stays within its configured bounds. Writes and deletes over a changing
+ * set of keys for minutes, with checkpoints each second and materializations each 30 seconds.
+ * Prints the resident set of the process every minute, and at the end its ratio to that after the
+ * first minute.
  *
  * <p>Argument: minutes. Linux only (reads /proc/self/status).
  */

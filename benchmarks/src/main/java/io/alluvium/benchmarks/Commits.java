@@ -6,8 +6,9 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * How much of a checkpoint is our own work, as the changelog since the last materialization grows?
- * Checkpoints on a store in memory, none of them materialized; prints the medians of each tenth.
+ * Measures the processing time of a checkpoint, without storage, as the changelog since the last
+ * materialization grows. Takes checkpoints on a store in memory without materializations; prints
+ * the medians of each tenth.
  *
  * <p>Arguments: changes between two checkpoints, checkpoints.
  */
@@ -34,7 +35,7 @@ public final class Commits {
         if (checkpoint % Math.max(1, checkpoints / 10) == 0) {
           out.printf(
               Locale.ROOT,
-              "up to %d blocks, manifest %d bytes: tail durable %d us, commit %d us%n",
+              "up to %d blocks, manifest %d bytes: changelog suffix durable %d us, commit %d us%n",
               checkpoint,
               job.manifestBytes(),
               job.tail.getValueAtPercentile(50) / 1000,

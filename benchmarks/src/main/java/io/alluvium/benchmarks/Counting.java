@@ -7,7 +7,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 
-/** Keeps counters, for a benchmark that wants to know what happened. Thread-safe. */
+/** Metrics whose counters a benchmark can read. Thread-safe. */
 final class Counting implements Metrics {
 
   private final Map<String, LongAdder> counters = new ConcurrentHashMap<>();

@@ -8,8 +8,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 
 /**
- * Background work that waits until the benchmark calls {@link #runTasks}, so that it is measured by
- * itself or not at all. Timers never fire. Confined to the benchmark's thread.
+ * Queues background work until the benchmark calls {@link #runTasks}, so that it is measured
+ * separately or not at all. Timers never fire. Confined to the benchmark's thread.
  */
 final class DeferredExecution implements Execution {
 
@@ -55,7 +55,8 @@ final class DeferredExecution implements Execution {
   public <T> T await(CompletableFuture<T> future) {
     runTasks();
     if (!future.isDone()) {
-      throw StateBackendException.internal("nothing is left that could end this wait");
+      throw StateBackendException.internal(
+          "no queued task is left that could complete this future");
     }
     return future.join();
   }

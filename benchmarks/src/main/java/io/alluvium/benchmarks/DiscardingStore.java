@@ -9,7 +9,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.OptionalLong;
 
-/** Takes every blob and forgets it. Thread-safe. */
+/** A blob store that discards every blob. Thread-safe. */
 final class DiscardingStore implements BlobStore {
 
   @Override

@@ -29,21 +29,20 @@ import javax.management.openmbean.CompositeData;
 import org.HdrHistogram.Histogram;
 
 /**
- * Does the task pause? A read-modify-write loop over a large state, full-speed or paced, with
- * checkpoints, with background materializations and without, in turn in one run. Prints the sync
- * part of the checkpoints (elapsed, and what of it was spent on a processor), the gaps between two
- * records and the pauses of the garbage collector, for both. Between two checkpoints it runs as
- * long as a sync part mostly does without doing anything: how long that takes is what the machine
- * makes of a sync part, whatever is in it.
+ * Measures pauses of the task. Runs a read-modify-write loop over a large state with checkpoints,
+ * in turns with and without background materializations. Prints for both: the sync part of the
+ * checkpoints (elapsed time and processor time), the gaps between two records, and the pauses of
+ * the garbage collector. Between two checkpoints, it also spins for the processor time of a typical
+ * sync part. The elapsed time of this spin shows the share of the machine in a sync part.
  *
  * <p>Arguments: megabytes of state, seconds of each turn, turns of each kind, milliseconds between
- * checkpoints, records per second (0: as many as go).
+ * checkpoints, records per second (0: unlimited).
  */
 public final class Gaps {
 
   private static final int VALUE_BYTES = 200;
 
-  /** What one kind of turn showed, all its turns together. */
+  /** The measurements of all turns of one kind. */
   private static final class Measured {
     private final Histogram gapNanos = new Histogram(3);
     private final Histogram syncNanos = new Histogram(3);
@@ -64,7 +63,7 @@ public final class Gaps {
   private final long nanosPerRecord;
   private final AtomicLong longestGcMillis = new AtomicLong();
 
-  /** One thread for all commits; the common pool of two processors starts one for each. */
+  /** One thread for all commits; on two processors the common pool starts one per task. */
   private final Executor committer =
       Executors.newSingleThreadExecutor(Execution.threadFactory("commit"));
 
@@ -100,7 +99,7 @@ public final class Gaps {
             Integer.parseInt(args[1]),
             Integer.parseInt(args[3]),
             Integer.parseInt(args[4]));
-    // Until the compilers are done with the code of checkpoints: as many as a job has in hours.
+    // Warm-up with as many checkpoints as a job takes in hours, until their code is compiled.
     new Gaps(Integer.parseInt(args[0]), 60, 0, Integer.parseInt(args[4]))
         .turn("5s", new Measured());
     Measured off = new Measured();
@@ -170,7 +169,7 @@ public final class Gaps {
         long startCpu = THREADS.getCurrentThreadCpuTime();
         long start = System.nanoTime();
         CompletableFuture<CheckpointHandle> handle = keyed.checkpoint(checkpointId);
-        if (checkpointId > 1) { // the first one loads classes
+        if (checkpointId > 1) { // the first checkpoint loads classes
           into.syncNanos.recordValue(System.nanoTime() - start);
           into.syncCpuNanos.recordValue(THREADS.getCurrentThreadCpuTime() - startCpu);
         }
@@ -189,23 +188,21 @@ public final class Gaps {
     pending.join();
   }
 
-  /**
-   * Keeps the processor for so long of its own time, as a sync part would; tells how long it took.
-   */
+  /** Spins for {@code nanos} of processor time, like a sync part; returns the elapsed time. */
   private static long idle(long nanos) {
     long start = System.nanoTime();
     long left = nanos;
     long before = start;
     while (left > 0) {
       long now = System.nanoTime();
-      // Without the processor, time passes in leaps.
+      // Large steps of the clock are times without the processor.
       left -= Math.min(now - before, 1_000);
       before = now;
     }
     return before - start;
   }
 
-  /** Sleeps when the loop is more than a millisecond ahead; a pause of its own is not a gap. */
+  /** Sleeps if the loop is more than a millisecond ahead. This sleep does not count as a gap. */
   private static long pace(long nextRecord) {
     long ahead = nextRecord - System.nanoTime();
     if (ahead > 1_000_000) {

@@ -25,8 +25,8 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Single-key access to a heap table: keys of 16 bytes in random order over 128 key groups, values
- * of 16 bytes. Run with {@code -prof gc} for the bytes allocated per operation.
+ * Measures single-key access to a heap table: keys of 16 bytes in random order over 128 key groups,
+ * values of 16 bytes. Run with {@code -prof gc} for the bytes allocated per operation.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
@@ -108,7 +108,7 @@ public class HeapTable {
     table.put(key.array(), key.length(), into.array(), VALUE_BYTES);
   }
 
-  /** Values of changing size: what the table keeps must be allocated. */
+  /** Values of changing size, so that each put allocates an entry. */
   @Benchmark
   public void putOfAnotherSize() {
     selectAny();

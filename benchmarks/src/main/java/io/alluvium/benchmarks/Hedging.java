@@ -9,10 +9,10 @@ import java.util.Map;
 import org.HdrHistogram.Histogram;
 
 /**
- * What are second requests worth? Two jobs on one server, each behind a proxy that holds 1 % of all
- * requests for two seconds, with the same seeded faults; one makes second requests, the other
- * waits. They take checkpoints in turn. Prints the percentiles of both, and how many PUTs each
- * made.
+ * Measures the benefit of hedged requests. Two jobs use one server, each through a proxy that
+ * delays 1 % of all requests by two seconds, with the same seeded faults. One job hedges its
+ * requests. The jobs take checkpoints in turn. Prints the percentiles of both and their numbers of
+ * PUTs.
  *
  * <p>Arguments: {@code docker} or the URL of a server, changes between two checkpoints, rounds.
  */
@@ -58,11 +58,11 @@ public final class Hedging {
       }
       offPuts = puts(offProxy) - offPuts;
       onPuts = puts(onProxy) - onPuts;
-      print(out, "without second requests", off.whole, offPuts);
-      print(out, "with second requests   ", on.whole, onPuts);
+      print(out, "without hedged requests", off.whole, offPuts);
+      print(out, "with hedged requests   ", on.whole, onPuts);
       out.printf(
           Locale.ROOT,
-          "%.2f %% more PUTs; second requests %d, of which %d came first%n",
+          "%.2f %% more PUTs; %d hedged requests, of which %d finished first%n",
           100.0 * (onPuts - offPuts) / offPuts,
           on.count(SECOND) - second,
           on.count(DECISIVE) - decisive);
@@ -77,7 +77,7 @@ public final class Hedging {
     settings.put("alluvium.restore.time-objective", "0");
     settings.put("state.backend.type", "heap");
     if (percent.equals("0")) {
-      // Otherwise an attempt of the log that takes a second would be made again.
+      // Otherwise the retry policy of the log would also repeat requests that take a second.
       settings.put("dstl.dfs.upload.retry-policy", "none");
     }
     return new S3Job(settings, changes);

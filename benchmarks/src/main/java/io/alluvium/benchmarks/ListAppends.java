@@ -26,9 +26,9 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * A list state with one long list, through the public API: appending all elements one by one, and
- * reading them, as a window does when it ends. Each invocation has a key of its own. Confined to
- * the benchmark's thread.
+ * Measures a list state with one long list, through the public API: appends all elements one by
+ * one, and reads them like a window at its end. Each invocation has its own key. Confined to the
+ * benchmark's thread.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.SingleShotTime)
@@ -72,7 +72,7 @@ public class ListAppends {
     list = keyed.state(StateDescriptor.list("list", Serializers.int64()));
   }
 
-  /** A list that nobody has read yet. */
+  /** Fills a list that has not been read yet. */
   @Setup(Level.Invocation)
   public void fill() {
     keyed.setCurrentKey(lists++);

@@ -10,7 +10,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.OptionalLong;
 
-/** Notes when how many bytes are sent to another store, piece by piece. Thread-safe. */
+/** Records the times and sizes of the pieces that are sent to another store. Thread-safe. */
 final class MeteredStore implements BlobStore {
 
   private final BlobStore store;

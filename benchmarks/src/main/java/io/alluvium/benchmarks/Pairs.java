@@ -11,9 +11,9 @@ import org.openjdk.jmh.runner.options.VerboseMode;
 import org.openjdk.jmh.util.ListStatistics;
 
 /**
- * Compares two settings of one benchmark in interleaved pairs, A B B A A B ..., each in a JVM of
- * its own, so that the drift of a shared machine falls on both alike; prints the ratio of their
- * speeds with its 95 % interval (Student's t of the ratios of the pairs).
+ * Compares two settings of one benchmark in interleaved pairs, A B B A A B .... Each run has its
+ * own JVM. The drift of a shared machine then affects both settings equally. Prints the ratio of
+ * their speeds with its 95 % interval (Student's t of the ratios of the pairs).
  *
  * <p>Arguments: benchmark, parameter, value A, value B, number of pairs. A ratio above 1 means that
  * B is faster.

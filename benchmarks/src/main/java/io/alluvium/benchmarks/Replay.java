@@ -20,13 +20,13 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Time per change of replaying a changelog onto an empty RocksDB table, from stored blocks to a
- * table that answers; 1 000 ns a change are a million changes a second.
+ * Measures the time per change of a replay onto an empty RocksDB table, from stored blocks to an
+ * open table. 1 000 ns per change are a million changes per second.
  *
- * <p>{@code putByPut} applies change after change, {@code batches} coalesces little and writes
- * batches, {@code ingest} is what a restore does. {@code updates} are five changes a key, {@code
- * inserts} nearly one. With one thread, reading, decoding, coalescing and applying share it;
- * RocksDB's own background threads come on top in all cases.
+ * <p>{@code putByPut} applies changes one by one, {@code batches} coalesces little and writes
+ * batches, {@code ingest} works like a restore. {@code updates} has five changes per key, {@code
+ * inserts} nearly one. With one thread, reading, decoding, coalescing and applying share it.
+ * RocksDB's own background threads are additional in all cases.
  */
 @BenchmarkMode(Mode.SingleShotTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -40,7 +40,7 @@ public class Replay {
   private static final int INSERTS = 1_000_000;
   private static final int INSERTED_KEYS = 10_000_000;
 
-  /** A stored changelog, and the table that the last invocation made. */
+  /** A stored changelog, and the table of the last invocation. */
   @State(Scope.Benchmark)
   public abstract static class Stored {
 
@@ -87,7 +87,7 @@ public class Replay {
     }
   }
 
-  /** Five changes a key. */
+  /** Five changes per key. */
   @State(Scope.Benchmark)
   public static class Updates extends Stored {
     @Override
@@ -101,7 +101,7 @@ public class Replay {
     }
   }
 
-  /** Hardly two changes of one key. */
+  /** Rarely two changes of one key. */
   @State(Scope.Benchmark)
   public static class Inserts extends Stored {
     @Override

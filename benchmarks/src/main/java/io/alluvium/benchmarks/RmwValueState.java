@@ -26,11 +26,11 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * A read-modify-write of a value state on RocksDB through the public API, as a counting operator
- * does it: key selected, value read, value written. With the changelog off that is the table alone;
- * with it on, everything that the log costs while it runs is in the figure: append, seal,
- * compression, upload of segments to a local directory. No checkpoints: each mode only does what a
- * record costs it. Confined to the benchmark's thread.
+ * Measures a read-modify-write of a value state on RocksDB through the public API, like a counting
+ * operator: select a key, read the value, write the value. With the changelog off, this measures
+ * only the table. With the changelog on, it includes the append, the seal, the compression and the
+ * upload of segments to a local directory. No checkpoints are taken, so that each mode shows its
+ * cost per record. Confined to the benchmark's thread.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)

@@ -8,11 +8,11 @@ import software.amazon.awssdk.core.async.AsyncRequestBody;
 import software.amazon.awssdk.services.s3.S3AsyncClient;
 
 /**
- * How much slower than the store itself is a checkpoint? In each round, in changing order: a PUT of
- * the log's size and another of the manifest's size by the SDK's client, one after the other; and a
- * checkpoint. Prints the time until the log's tail is durable against the first PUT, and that of
- * the whole checkpoint against both. In every second round the PUT of the manifest's size is one
- * that must find its key absent, as that of a manifest must, which costs the server more.
+ * Compares a checkpoint with the store itself. Each round has two parts, in changing order: a
+ * checkpoint, and two sequential PUTs of the SDK with the sizes of the log and of the manifest.
+ * Prints the time until the changelog suffix is durable relative to the first PUT, and the time of
+ * the whole checkpoint relative to both PUTs. In every second round the second PUT is conditional
+ * on an absent key, like that of a manifest, which costs the server more.
  *
  * <p>Arguments: {@code docker} or the URL of a server, changes between two checkpoints, rounds.
  */
@@ -45,7 +45,7 @@ public final class S3Checkpoints {
           two.reset();
           twoIfAbsent.reset();
         }
-        // The first checkpoint says how large the puts must be.
+        // The sizes of the PUTs come from the first checkpoint.
         boolean jobFirst = round % 2 == 0;
         boolean ifAbsent = (round & 2) != 0;
         if (jobFirst) {
@@ -69,7 +69,7 @@ public final class S3Checkpoints {
           rounds,
           job.logBytes(),
           job.manifestBytes());
-      print(out, "tail durable against one PUT        ", job.tail, one);
+      print(out, "suffix durable against one PUT      ", job.tail, one);
       print(out, "whole checkpoint against two PUTs   ", job.whole, two);
       print(out, "the same, the second only if absent ", job.whole, twoIfAbsent);
     }
@@ -77,7 +77,7 @@ public final class S3Checkpoints {
 
   private static Map<String, String> settings(S3Target target, String directory) {
     Map<String, String> settings = target.settings(directory + "/job", target.endpoint());
-    // Nothing but checkpoints.
+    // Only checkpoints, no materializations.
     settings.put("state.backend.changelog.periodic-materialize.interval", "0");
     settings.put("alluvium.restore.time-objective", "0");
     settings.put("state.backend.type", "heap");

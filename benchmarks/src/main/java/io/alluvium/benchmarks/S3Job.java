@@ -13,17 +13,20 @@ import java.util.Map;
 import java.util.SplittableRandom;
 import org.HdrHistogram.Histogram;
 
-/** A backend that takes one checkpoint after the other of so many changes. Confined to a thread. */
+/**
+ * A backend that takes sequential checkpoints of a fixed number of changes each. Confined to one
+ * thread.
+ */
 final class S3Job implements AutoCloseable {
 
   private static final int GROUPS = 128;
   private static final int KEYS = 10_000;
   private static final int VALUE_BYTES = 100;
 
-  /** Nanoseconds until the log's tail was durable, of the checkpoints that counted. */
+  /** Nanoseconds until the changelog suffix was durable, for each measured checkpoint. */
   final Histogram tail = new Histogram(3);
 
-  /** Nanoseconds that committing it took after that. */
+  /** Nanoseconds of the commit after that. */
   final Histogram commit = new Histogram(3);
 
   /** Nanoseconds until the checkpoint was committed. */
@@ -39,7 +42,7 @@ final class S3Job implements AutoCloseable {
   private long logBytes;
   private long manifestBytes;
 
-  /** Takes over a job in an empty directory. */
+  /** Takes over a new job in an empty directory. */
   S3Job(Map<String, String> settings, int changes) {
     this.changes = changes;
     this.backend = StateBackend.open(settings, metrics.components());
@@ -48,7 +51,7 @@ final class S3Job implements AutoCloseable {
     this.state = keyed.state(StateDescriptor.value("value", Serializers.bytes()));
   }
 
-  /** Makes the changes, and one checkpoint of them. */
+  /** Applies the changes and takes one checkpoint. */
   void checkpoint() {
     for (int i = 0; i < changes; i++) {
       keyed.setCurrentKey(random.nextInt(KEYS));
@@ -70,7 +73,7 @@ final class S3Job implements AutoCloseable {
     whole.recordValue(committed - start);
   }
 
-  /** Forgets what was measured so far. */
+  /** Discards the measurements so far, after a warm-up. */
   void warm() {
     tail.reset();
     commit.reset();

@@ -13,7 +13,7 @@ import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.services.s3.S3AsyncClient;
 import software.amazon.awssdk.services.s3.S3AsyncClientBuilder;
 
-/** The server that a benchmark measures on. Immutable; owns a server that it started. */
+/** The server of a benchmark. Immutable; owns a server that it started. */
 final class S3Target implements AutoCloseable {
 
   private final URI endpoint;
@@ -27,11 +27,11 @@ final class S3Target implements AutoCloseable {
   }
 
   /**
-   * Opens what the command line names.
+   * Opens the server of the command line.
    *
-   * @param text {@code docker} for a MinIO that is started, otherwise the URL of a server; its
-   *     bucket is that of the system property {@code alluvium.bucket}, or {@code alluvium}, and
-   *     credentials come from where the SDK looks for them
+   * @param text {@code docker} to start a MinIO, otherwise the URL of a server. The system property
+   *     {@code alluvium.bucket} names its bucket (default {@code alluvium}); credentials come from
+   *     the SDK's provider chain
    */
   static S3Target open(String text) {
     if (!text.equals("docker")) {
@@ -52,7 +52,7 @@ final class S3Target implements AutoCloseable {
     return bucket;
   }
 
-  /** Settings of a backend whose checkpoints lie in a directory of the bucket. */
+  /** Settings of a backend with its checkpoints in a directory of the bucket. */
   Map<String, String> settings(String directory, URI through) {
     Map<String, String> settings = new HashMap<>();
     settings.put("state.checkpoints.dir", uri(directory));
@@ -62,9 +62,9 @@ final class S3Target implements AutoCloseable {
   }
 
   /**
-   * A blob store.
+   * Opens a blob store.
    *
-   * @param more settings, by option key
+   * @param more additional settings by option key
    */
   BlobStore store(String directory, Map<String, String> more) {
     Map<String, String> settings = new HashMap<>(settings(directory, endpoint));
@@ -76,7 +76,7 @@ final class S3Target implements AutoCloseable {
     return "s3://" + bucket + "/" + directory;
   }
 
-  /** The SDK's client as it comes. */
+  /** A builder of the SDK's client with default settings. */
   S3AsyncClientBuilder client() {
     return S3AsyncClient.builder()
         .endpointOverride(endpoint)

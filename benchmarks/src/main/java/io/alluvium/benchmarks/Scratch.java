@@ -6,14 +6,14 @@ import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.stream.Stream;
 
-/** A directory for one run of a benchmark. Confined to one thread. */
+/** Creates and deletes directories for one run of a benchmark. Confined to one thread. */
 final class Scratch {
 
   private Path directory = Path.of("");
 
   /**
-   * Below the directory that the system property {@code alluvium.scratch} names, else below the
-   * temporary directory.
+   * Creates a directory below that of the system property {@code alluvium.scratch}, by default
+   * below the temporary directory.
    */
   Path make() throws IOException {
     String root = System.getProperty("alluvium.scratch", System.getProperty("java.io.tmpdir"));
@@ -25,7 +25,7 @@ final class Scratch {
     delete(directory);
   }
 
-  /** Deletes a directory with all that it holds. */
+  /** Deletes a directory with its content. */
   static void delete(Path root) throws IOException {
     try (Stream<Path> paths = Files.walk(root)) {
       for (Path path : paths.sorted(Comparator.reverseOrder()).toList()) {

@@ -19,9 +19,9 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What the background does with sealed blocks, on one thread: partition by key group, compress,
- * checksum, put together into a segment. The score is bytes of keys and values per microsecond,
- * which is MB/s.
+ * Measures the background work for sealed blocks on one thread: partition by key group, compress,
+ * checksum, assemble a segment. The score is bytes of keys and values per microsecond, which is
+ * MB/s.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.Throughput)
@@ -31,7 +31,7 @@ import org.openjdk.jmh.annotations.Warmup;
 @Fork(2)
 public class Seal {
 
-  /** Of keys and values; about four blocks. */
+  /** Bytes of keys and values; about four blocks. */
   private static final int BYTES = 1 << 20;
 
   private static final int KEYS = 1024;
@@ -39,7 +39,7 @@ public class Seal {
   @Param({"false", "true"})
   String compression = "false";
 
-  /** Bytes of a value; keys have 16. */
+  /** Bytes per value; keys have 16 bytes. */
   @Param({"16", "240"})
   int valueBytes;
 
@@ -55,7 +55,7 @@ public class Seal {
       random.nextBytes(keys[i]);
       keys[i][0] = 0;
       keys[i][1] = (byte) random.nextInt(BenchmarkLog.KEY_GROUPS);
-      // Half of a value is noise, half of it is the same everywhere.
+      // Half of each value is random, the other half is constant.
       random.nextBytes(values[i]);
       for (int at = valueBytes / 2; at < valueBytes; at++) {
         values[i][at] = (byte) (at % 16);

@@ -28,16 +28,16 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * How even is the load on the store? Eight backends with a fixed rate of updates: plain incremental
- * checkpoints (all store at the same moment), beside the changelog with materializations at
- * randomized moments, without smoothing and with it. Prints bytes and requests per second, peak and
- * average, over whole seconds.
+ * Measures how even the load on the store is. Eight backends have a fixed rate of updates. Their
+ * plain incremental checkpoints, which all store at the same time, are compared with the changelog.
+ * There materializations run at randomized times, without and with smoothing. Prints bytes and
+ * requests per second, peak and average, over whole seconds.
  *
- * <p>Arguments: megabytes of state, updates per second, seconds of the long interval, long
- * intervals that are measured (two more come before). The plain kind has a checkpoint each long
- * interval; the others one each second and a materialization each long interval, as in the
- * published comparison. After them, kinds to run: plain, often, bursts, smoothed; all without any.
- * {@code -Dalluvium.series=FILE} writes each second as a line of CSV.
+ * <p>Arguments: megabytes of state, updates per second, seconds of the long interval, number of
+ * measured long intervals (after two for warm-up), kinds to run (plain, often, bursts, smoothed;
+ * default: all). The plain kind takes a checkpoint each long interval. The others take one each
+ * second and a materialization each long interval, as in the published comparison. {@code
+ * -Dalluvium.series=FILE} writes each second as a line of CSV.
  */
 public final class Smoothing {
 
@@ -129,7 +129,7 @@ public final class Smoothing {
       for (int key = 0; key < keys; key++) {
         tasks.update(key);
       }
-      // The first uploads are of whole tables, the second ones guess by those.
+      // The first uploads are whole tables, and the second ones use them as their estimate.
       int from = run(backend, tasks, checkpointSeconds, 2, log);
       int to = run(backend, tasks, checkpointSeconds, intervals, log);
       tasks.pending.join();
@@ -163,12 +163,12 @@ public final class Smoothing {
       int task = KeyGroupRange.subtaskOf(group, GROUPS, BACKENDS);
       backends.get(task).setCurrentKey(key);
       byte[] value = new byte[VALUE_BYTES];
-      // Nothing to compress.
+      // Incompressible.
       random.nextBytes(value);
       states.get(task).update(value);
     }
 
-    /** Begins a checkpoint of all, unless the one before is still running. */
+    /** Starts a checkpoint of all backends, unless the previous one is still running. */
     private void checkpoint(StateBackend backend) {
       if (!pending.isDone()) {
         return;
@@ -191,7 +191,7 @@ public final class Smoothing {
     }
   }
 
-  /** Updates and checkpoints for some long intervals; returns the second of the log at its end. */
+  /** Updates and takes checkpoints for some long intervals; returns the last second of the log. */
   private int run(
       StateBackend backend, Tasks tasks, int checkpointSeconds, int howMany, TrafficLog log) {
     long start = System.nanoTime();
@@ -215,7 +215,7 @@ public final class Smoothing {
     return log.second();
   }
 
-  /** Each second, for a plot: kind, second, bytes of tables, other bytes, requests. */
+  /** Writes each second for a plot: kind, second, bytes of tables, other bytes, requests. */
   private static void write(String kind, TrafficLog log, int from, int to) throws IOException {
     String file = System.getProperty("alluvium.series");
     if (file != null) {

@@ -37,10 +37,13 @@ import java.util.ServiceLoader;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** A changelog of random puts in a store in memory, and ways to make a table of it. */
+/**
+ * A changelog of random puts in a store in memory, and ways to replay it into a table. Confined to
+ * the benchmark's thread.
+ */
 final class StoredChangelog implements AutoCloseable {
 
-  /** A third of it is a batch, too small for files. */
+  /** Memory for batches: a third of it is one batch, which is too small for ingestion. */
   static final long MEMORY_FOR_BATCHES = 8 << 20;
 
   static final long MEMORY_FOR_INGEST = 256 << 20;
@@ -99,7 +102,7 @@ final class StoredChangelog implements AutoCloseable {
   /**
    * Stores puts of random keys.
    *
-   * @param threads that read and replay
+   * @param threads number of threads that read and replay
    */
   static StoredChangelog write(int changes, int keys, int threads) {
     StoredChangelog stored = new StoredChangelog(threads);
@@ -132,7 +135,7 @@ final class StoredChangelog implements AutoCloseable {
     }
   }
 
-  /** Makes a table as a restore does. */
+  /** Builds a table like a restore. */
   Table restore(long memoryBytes) {
     Restorer restorer =
         new Restorer(
@@ -155,7 +158,7 @@ final class StoredChangelog implements AutoCloseable {
         .table();
   }
 
-  /** Makes a table by applying change after change. */
+  /** Builds a table by applying changes one by one. */
   Table putByPut() {
     Table table = tables.open(next(), GROUPS, List.of(), part -> tables.read(part));
     byte[] key = new byte[64];
@@ -178,7 +181,7 @@ final class StoredChangelog implements AutoCloseable {
     return directory.resolve(String.valueOf(made++));
   }
 
-  /** Deletes the files of all tables, which are closed. */
+  /** Deletes the files of all tables, which must be closed. */
   void deleteTables() {
     try {
       for (; made > 0; made--) {

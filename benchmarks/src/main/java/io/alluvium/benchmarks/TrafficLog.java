@@ -5,7 +5,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLongArray;
 
-/** Bytes and requests by second since it was started. Thread-safe. */
+/** Bytes and requests per second since the start. Thread-safe. */
 final class TrafficLog {
 
   private static final int SECONDS = 24 * 3600;
@@ -15,7 +15,7 @@ final class TrafficLog {
   private final AtomicLongArray requests = new AtomicLongArray(SECONDS);
   private final long start = System.nanoTime();
 
-  /** Peak and average of something per second. */
+  /** Peak and average of a rate per second. */
   record Rate(double peak, double average) {
     double ratio() {
       return average == 0 ? 0 : peak / average;
@@ -27,7 +27,7 @@ final class TrafficLog {
     }
   }
 
-  /** Since the start. */
+  /** Seconds since the start. */
   int second() {
     return (int) Math.min(SECONDS - 1, (System.nanoTime() - start) / 1_000_000_000L);
   }
@@ -40,7 +40,7 @@ final class TrafficLog {
     (name.endsWith(".table") ? tableBytes : otherBytes).addAndGet(second(), bytes);
   }
 
-  /** Of tables' files, in {@code [from, to)} seconds. */
+  /** The rate of table files in the seconds {@code [from, to)}. */
   Rate tables(int from, int to) {
     return Rate.of(slice(tableBytes, from, to));
   }

@@ -1,6 +1,6 @@
 /**
- * JMH benchmarks and the evaluation: each claim of speed in the documentation names the class in
- * here that shows it.
+ * JMH benchmarks and the evaluation. Each claim of speed in the documentation names the class of
+ * this package that shows it.
  */
 @NullMarked
 package io.alluvium.benchmarks;

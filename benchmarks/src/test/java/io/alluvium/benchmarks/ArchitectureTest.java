@@ -17,8 +17,8 @@ import com.tngtech.archunit.lang.ArchRule;
 import io.alluvium.benchmarks.ArchitectureTest.NoGeneratedBenchmarks;
 
 /**
- * The modules and the directions between them. It lives here because only this module has all the
- * others on its class path.
+ * The modules and their allowed dependencies. The test is in this module because only this module
+ * has all others on its class path.
  */
 @AnalyzeClasses(
     packages = "io.alluvium",
@@ -29,7 +29,7 @@ final class ArchitectureTest {
   private static final String S3 = "io.alluvium.blobstore.s3..";
   private static final String FLINK = "io.alluvium.flink..";
 
-  /** Translates what Flink says in RocksDB's own types. */
+  /** Translates Flink's options that use RocksDB's own types. */
   private static final String FLINK_ROCKSDB = "io.alluvium.flink.rocksdb..";
 
   private static final String TESTKIT = "io.alluvium.testkit..";
@@ -37,7 +37,7 @@ final class ArchitectureTest {
   private static final String CLI = "io.alluvium.cli..";
   private static final String BENCHMARKS = "io.alluvium.benchmarks..";
 
-  /** Whatever is ours and in no other module's package is core's. */
+  /** Core has all packages of the project that belong to no other module. */
   private static final DescribedPredicate<JavaClass> CORE =
       resideInAPackage("io.alluvium..")
           .and(not(resideInAnyPackage(DSTL, ROCKSDB, S3, FLINK, TESTKIT, CLI, BENCHMARKS)))
@@ -100,7 +100,7 @@ final class ArchitectureTest {
           .should()
           .dependOnClassesThat()
           .resideInAnyPackage("software.amazon..", "io.netty..")
-          .because("whoever stores nothing in S3 must not pay for it")
+          .because("users without S3 must not need the SDK")
           .allowEmptyShould(true);
 
   @ArchTest
@@ -121,7 +121,7 @@ final class ArchitectureTest {
           .should()
           .dependOnClassesThat()
           .resideInAPackage("io.alluvium.internal..")
-          .because("the other modules are providers and users like anybody else's")
+          .because("the other modules use core only through its public API and SPI")
           .allowEmptyShould(true);
 
   @ArchTest
@@ -133,7 +133,7 @@ final class ArchitectureTest {
           .orShould()
           .dependOnClassesThat()
           .haveFullyQualifiedName("java.io.ObjectInputStream")
-          .because("what is durable has a documented format, and reading it runs no foreign code");
+          .because("durable data has a documented format, and reading it runs no foreign code");
 
   @ArchTest
   static final ArchRule nothing_usesUnsafe =
@@ -161,7 +161,7 @@ final class ArchitectureTest {
           .because("they belong to the host")
           .allowEmptyShould(true);
 
-  /** JMH generates code that is nobody's to keep in order. */
+  /** Excludes the generated code of JMH. */
   static final class NoGeneratedBenchmarks implements ImportOption {
     @Override
     public boolean includes(Location location) {

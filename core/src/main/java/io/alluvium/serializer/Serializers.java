@@ -132,11 +132,17 @@ public final class Serializers {
    * A record. Its components may have types with a built-in serializer, enums, other records, and
    * {@code List}, {@code Set}, {@code Map}, {@code Optional} and {@link Pair} of these.
    *
-   * <p>The schema holds the components' names and formats. A state is migrated if components are
-   * reordered, if a changed component's serializer reads the old format, if a component of a
-   * built-in format is removed, and if a component of type {@code Optional} is added (empty in old
-   * values). Adding any other component is {@code INCOMPATIBLE}, because old values have no value
-   * for it. So is adding and removing components at once, because that may be a renaming.
+   * <p>The schema holds the components' names and formats. A state is migrated if:
+   *
+   * <ul>
+   *   <li>components are reordered,
+   *   <li>a changed component's serializer reads the old format,
+   *   <li>a component of a built-in format is removed,
+   *   <li>a component of type {@code Optional} is added (empty in old values).
+   * </ul>
+   *
+   * <p>Adding any other component is {@code INCOMPATIBLE}, because old values have no value for it.
+   * So is adding and removing components at once, because that may be a renaming.
    */
   public static <R extends Record> Serializer<R> record(Class<R> type) {
     return record(type, Map.of());

@@ -12,8 +12,8 @@ final class Epochs {
   /*
    * A scan or a snapshot pins the partition while it reads. Each pin starts a new epoch. A node of the current epoch is
    * in no pin and is changed in place. An older node is changed in place only if there are no pins; otherwise it is
-   * copied first. The release of a pin happens before the task thread reads the lower number of pins, so that the task
-   * thread never changes a node that is still being read.
+   * copied first. A release happens before the task thread reads the lower number of pins. The task thread therefore
+   * never changes a node that is still being read.
    */
   private static final VarHandle PINS;
 

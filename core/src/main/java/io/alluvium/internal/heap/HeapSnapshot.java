@@ -20,7 +20,7 @@ final class HeapSnapshot {
 
   /*
    * The task thread only pins partitions, a few at a time: constant work per partition, whatever its size. A background
-   * thread sorts, writes and unpins them. Rows of a pinned partition are copied on write, so that a snapshot costs the
+   * thread sorts, writes and unpins them. Rows of a pinned partition are copied on write. A snapshot therefore costs the
    * memory of the rows that change in the partitions in flight. Partitions are pinned at different moments: the file is
    * fuzzy, and replay from the position makes it consistent.
    */
