@@ -96,6 +96,11 @@ final class ProcessDirectories implements AutoCloseable {
    */
   record Chain(String job, String store) {
 
+    Chain {
+      // As `Path.toUri` says it of a directory that is there, and of one that is not yet.
+      store = store.replaceAll("/+$", "");
+    }
+
     private String directoryName() {
       UUID place = UUID.nameUUIDFromBytes(store.getBytes(StandardCharsets.UTF_8));
       return URLEncoder.encode(job, StandardCharsets.UTF_8) + "-" + place;

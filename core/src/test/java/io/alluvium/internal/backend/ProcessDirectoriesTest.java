@@ -176,6 +176,8 @@ final class ProcessDirectoriesTest {
       assertThat(directories.recovery(test, new KeyGroupRange(0, 8))).isNotEqualTo(kept);
       assertThat(kept).isDirectory();
       assertThat(directories.recovery(production, RANGE)).isEqualTo(kept);
+      Chain same = new Chain("counts", "s3://production/checkpoints/");
+      assertThat(directories.recovery(same, RANGE)).isEqualTo(kept);
     }
   }
 
