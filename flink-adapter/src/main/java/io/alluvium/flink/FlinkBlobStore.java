@@ -229,10 +229,18 @@ final class FlinkBlobStore implements BlobStore {
       }
       blob.storing = true;
     }
-    return uploads
-        .store(this, blob, pace)
+    return begun(uploads, blob, pace)
         .whenComplete((handle, failure) -> storedEarly(blob, handle))
         .thenAccept(handle -> {});
+  }
+
+  private CompletableFuture<@Nullable StreamStateHandle> begun(
+      EarlyUploads uploads, Blob blob, Pace pace) {
+    try {
+      return uploads.store(this, blob, pace);
+    } catch (RuntimeException | Error e) {
+      return CompletableFuture.failedFuture(e);
+    }
   }
 
   private void storedEarly(Blob blob, @Nullable StreamStateHandle handle) {

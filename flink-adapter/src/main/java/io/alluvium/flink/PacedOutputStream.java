@@ -14,19 +14,16 @@ final class PacedOutputStream extends OutputStream {
 
   private final OutputStream out;
   private final Pace pace;
-  private final Runnable onProgress;
   private long leftBytes;
   private long allowedBytes;
 
   /**
    * @param sizeBytes of the file
-   * @param onProgress runs with each piece that may be sent
    */
-  PacedOutputStream(OutputStream out, long sizeBytes, Pace pace, Runnable onProgress) {
+  PacedOutputStream(OutputStream out, long sizeBytes, Pace pace) {
     this.out = out;
     this.leftBytes = sizeBytes;
     this.pace = pace;
-    this.onProgress = onProgress;
   }
 
   @Override
@@ -42,7 +39,6 @@ final class PacedOutputStream extends OutputStream {
         allowedBytes = leftBytes > 0 ? Math.min(PIECE_BYTES, leftBytes) : PIECE_BYTES;
         leftBytes -= allowedBytes;
         pace.await(allowedBytes);
-        onProgress.run();
       }
       int count = (int) Math.min(allowedBytes, length - done);
       out.write(bytes, offset + done, count);

@@ -123,7 +123,8 @@ final class TaskOwnedUploads implements EarlyUploads, AutoCloseable {
         stored.whenComplete(
             (handle, failure) -> {
               watch.cancel();
-              underWay.remove(blob.name);
+              // Not that of a later attempt, which may have begun.
+              underWay.remove(blob.name, stored);
               if (isLog) {
                 logsUnderWay.decrementAndGet();
               }
@@ -140,8 +141,7 @@ final class TaskOwnedUploads implements EarlyUploads, AutoCloseable {
                   blob,
                   out ->
                       store.writeTo(
-                          blob,
-                          new PacedOutputStream(out, blob.sizeBytes, pace, watch::progressed)),
+                          blob, new PacedOutputStream(out, blob.sizeBytes, watch.over(pace))),
                   stored));
     } catch (RejectedExecutionException | VirtualMachineError e) {
       stored.completeExceptionally(failure(blob, e));
@@ -175,11 +175,12 @@ final class TaskOwnedUploads implements EarlyUploads, AutoCloseable {
     }
   }
 
-  /** Ends an upload that sends nothing for too long. Thread-safe. */
+  /** Ends an upload that sends nothing for too long, unless its pace says so. Thread-safe. */
   private final class Watch {
     private final Blob blob;
     private final CompletableFuture<@Nullable StreamStateHandle> stored;
     private volatile long progressNanos = execution.nanoTime();
+    private volatile boolean paced;
     private volatile Execution.@Nullable Scheduled next;
 
     Watch(Blob blob, CompletableFuture<@Nullable StreamStateHandle> stored) {
@@ -187,8 +188,17 @@ final class TaskOwnedUploads implements EarlyUploads, AutoCloseable {
       this.stored = stored;
     }
 
-    void progressed() {
-      progressNanos = execution.nanoTime();
+    /** The time that a pace takes does not count: it may be hours, where intervals are long. */
+    Pace over(Pace pace) {
+      return bytes -> {
+        paced = true;
+        try {
+          pace.await(bytes);
+        } finally {
+          progressNanos = execution.nanoTime();
+          paced = false;
+        }
+      };
     }
 
     void after(Duration delay) {
@@ -199,7 +209,8 @@ final class TaskOwnedUploads implements EarlyUploads, AutoCloseable {
     }
 
     private void look() {
-      Duration left = LONGEST.minusNanos(execution.nanoTime() - progressNanos);
+      boolean waits = paced;
+      Duration left = waits ? LONGEST : LONGEST.minusNanos(execution.nanoTime() - progressNanos);
       if (left.isNegative() || left.isZero()) {
         stored.completeExceptionally(
             failure(blob, new TimeoutException("nothing was sent for " + LONGEST)));

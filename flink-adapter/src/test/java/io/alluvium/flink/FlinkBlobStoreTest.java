@@ -103,6 +103,34 @@ final class FlinkBlobStoreTest {
     assertThat(early.asBytesIfInMemory()).hasValue(content);
   }
 
+  /** As when there is no thread or no timer for it. The log goes on with its own copy. */
+  @Test
+  void put_whoseEarlyUploadCannotBegin_isStoredEarlyByTheNextAttempt() {
+    AtomicInteger asked = new AtomicInteger();
+    StreamStateHandle early = new ByteStreamStateHandle("early", content);
+    store.setEarlyUploads(
+        new EarlyUploads() {
+          @Override
+          public boolean wants(Blob blob) {
+            return true;
+          }
+
+          @Override
+          public CompletableFuture<@Nullable StreamStateHandle> store(
+              FlinkBlobStore from, Blob blob, Pace pace) {
+            if (asked.incrementAndGet() == 1) {
+              throw new IllegalStateException("no timer");
+            }
+            return CompletableFuture.completedFuture(early);
+          }
+        });
+    put();
+    assertThat(store.takeEarly(store.blob(name))).isNull();
+    put();
+    assertThat(asked).hasValue(2);
+    assertThat(store.takeEarly(store.blob(name))).isSameAs(early);
+  }
+
   @Test
   void writeTo_copyThatIsTooShort_fails() throws Exception {
     put();

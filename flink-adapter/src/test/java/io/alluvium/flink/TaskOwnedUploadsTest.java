@@ -6,9 +6,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.alluvium.StateBackendException;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.Execution;
+import io.alluvium.spi.Pace;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
@@ -21,6 +24,7 @@ import org.apache.flink.runtime.state.CheckpointStateToolset;
 import org.apache.flink.runtime.state.CheckpointStorageLocationReference;
 import org.apache.flink.runtime.state.CheckpointStorageWorkerView;
 import org.apache.flink.runtime.state.CheckpointStreamFactory;
+import org.apache.flink.util.function.SupplierWithException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -30,6 +34,7 @@ import org.junit.jupiter.api.io.TempDir;
 final class TaskOwnedUploadsTest {
 
   private static final byte[] CONTENT = new byte[100];
+  private static final Duration HOURS = Duration.ofHours(2);
 
   private final Execution execution = Execution.threads(1, 1, 1);
   private final ExecutorService threads = Executors.newCachedThreadPool();
@@ -45,7 +50,10 @@ final class TaskOwnedUploadsTest {
     store = new FlinkBlobStore(directory, FlinkBlobStore.Copies.DROPPED, threads);
     uploads =
         new TaskOwnedUploads(
-            ShelfStorage::new, execution, threads, new StoreMetrics(new CountedMetrics()));
+            () -> new ShelfStorage(shelf::open),
+            execution,
+            threads,
+            new StoreMetrics(new CountedMetrics()));
     store.setEarlyUploads(uploads);
   }
 
@@ -88,7 +96,59 @@ final class TaskOwnedUploadsTest {
     assertThat(shelf.files()).isEmpty();
   }
 
-  private final class ShelfStorage implements CheckpointStorageWorkerView {
+  /** An interval of many hours and a small table: its pieces are hours apart. */
+  @Test
+  void putFile_whosePaceTakesHours_isStored() throws Exception {
+    ManualTask clock = new ManualTask();
+    FlinkBlobStore paced = storeWith(clock, () -> new Shelf(List.of()).open());
+    paced.putFile(names.next(BlobName.Kind.TABLE).toString(), file(), bytes -> pass(clock, HOURS));
+  }
+
+  @Test
+  void putFile_thatSendsNothingForLong_fails() throws Exception {
+    ManualTask clock = new ManualTask();
+    FlinkBlobStore hanging =
+        storeWith(
+            clock,
+            () -> {
+              pass(clock, HOURS);
+              return new Shelf(List.of()).open();
+            });
+    String name = names.next(BlobName.Kind.TABLE).toString();
+    assertThatThrownBy(() -> hanging.putFile(name, file(), Pace.NONE))
+        .isInstanceOf(StateBackendException.class)
+        .hasMessageContaining("nothing was sent for");
+  }
+
+  private Path file() throws IOException {
+    return Files.write(directory.resolve("table-file"), CONTENT);
+  }
+
+  /** Everything runs on the test's thread. */
+  private FlinkBlobStore storeWith(
+      ManualTask clock, SupplierWithException<CheckpointStateOutputStream, IOException> stream) {
+    FlinkBlobStore own =
+        new FlinkBlobStore(directory.resolve("own"), FlinkBlobStore.Copies.DROPPED, Runnable::run);
+    own.setEarlyUploads(
+        new TaskOwnedUploads(
+            () -> new ShelfStorage(stream),
+            clock,
+            Runnable::run,
+            new StoreMetrics(new CountedMetrics())));
+    return own;
+  }
+
+  private static void pass(ManualTask clock, Duration time) {
+    try {
+      clock.pass(time);
+    } catch (Exception e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private record ShelfStorage(
+      SupplierWithException<CheckpointStateOutputStream, IOException> stream)
+      implements CheckpointStorageWorkerView {
     @Override
     public CheckpointStreamFactory resolveCheckpointStorageLocation(
         long checkpointId, CheckpointStorageLocationReference reference) {
@@ -97,7 +157,7 @@ final class TaskOwnedUploadsTest {
 
     @Override
     public CheckpointStateOutputStream createTaskOwnedStateStream() throws IOException {
-      return shelf.open();
+      return stream.get();
     }
 
     @Override
