@@ -39,6 +39,17 @@ public final class AlluviumOptions {
               "Mean time between two background materializations of a keyed backend, jittered by a"
                   + " tenth. Zero or negative: never by time.");
 
+  /** How many pieces of the log checkpoints may name. */
+  public static final ConfigOption<Integer> MAX_PIECES =
+      ConfigOptions.key("alluvium.changelog.max-pieces")
+          .intType()
+          .defaultValue(100_000)
+          .withDescription(
+              "Pieces of the log that one checkpoint of an operator may name, in all its subtasks"
+                  + " together: each stands in the metadata that the JobManager keeps. A"
+                  + " materialization interval with which there would be more is shortened. Zero:"
+                  + " no such bound.");
+
   /** Failed materializations before the alarm. */
   public static final ConfigOption<Integer> MATERIALIZE_FAILURES_ALLOWED =
       ConfigOptions.key("alluvium.changelog.max-failures-allowed")

@@ -16,6 +16,7 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.security.SecureRandom;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -63,6 +64,7 @@ final class KeyedBackendBuilder<K> {
 
   private static final Logger LOG = LoggerFactory.getLogger(KeyedBackendBuilder.class);
   private static final OncePerJob SMALL_MEMORY = new OncePerJob();
+  private static final OncePerJob SHORT_INTERVAL = new OncePerJob();
 
   private final Settings settings;
   private final KeyedStateBackendParameters<K> parameters;
@@ -77,12 +79,17 @@ final class KeyedBackendBuilder<K> {
       Tracking tracking,
       Between between) {
     this.between = between;
-    this.settings = settings;
+    this.settings = settings.ofSubtasks(subtasks(parameters.getEnv()));
     this.parameters = parameters;
     this.tracking = tracking;
   }
 
+  private static int subtasks(Environment env) {
+    return env.getTaskInfo().getNumberOfParallelSubtasks();
+  }
+
   AlluviumKeyedStateBackend<K> build() throws IOException {
+    tellInterval();
     boolean done = false;
     try {
       AlluviumKeyedStateBackend<K> backend = open();
@@ -96,6 +103,23 @@ final class KeyedBackendBuilder<K> {
       if (!done) {
         IOUtils.closeAllQuietly(opened);
       }
+    }
+  }
+
+  private void tellInterval() {
+    MaterializationInterval interval = settings.interval();
+    Duration own = interval.of(subtasks(parameters.getEnv()));
+    if (!own.equals(interval.wanted()) && SHORT_INTERVAL.isFirst(parameters.getJobID())) {
+      LOG.info(
+          "Job {}: operator {} with {} subtasks materializes every {} instead of every {}, or its"
+              + " checkpoints would name more than {} pieces of the log ('{}')",
+          parameters.getJobID(),
+          parameters.getOperatorIdentifier(),
+          subtasks(parameters.getEnv()),
+          own,
+          interval.wanted(),
+          interval.maxPieces(),
+          AlluviumOptions.MAX_PIECES.key());
     }
   }
 

@@ -144,6 +144,7 @@ final class OptionTable {
             AlluviumOptions.TABLE.key(),
             AlluviumOptions.CHANGELOG_ENABLED.key(),
             AlluviumOptions.MATERIALIZE_INTERVAL.key(),
+            AlluviumOptions.MAX_PIECES.key(),
             AlluviumOptions.MATERIALIZE_FAILURES_ALLOWED.key(),
             ROCKSDB + "memory.managed",
             ROCKSDB + "memory.fixed-per-slot",

@@ -17,12 +17,14 @@ import org.apache.flink.configuration.ReadableConfig;
  * What the user said, in the words of core's configuration. Immutable; travels with the job.
  *
  * @param core settings for core, as text by key
+ * @param interval of materializations
  * @param memory where RocksDB's memory comes from
  * @param rocksDb what is said in Flink's own types
  * @param remarks about options that have no effect, a line each
  */
 record Settings(
     Map<String, String> core,
+    MaterializationInterval interval,
     RocksDbMemory.Wanted memory,
     NativeOptions rocksDb,
     List<String> remarks)
@@ -30,6 +32,7 @@ record Settings(
 
   private static final String PARTITIONED =
       OptionTable.ROCKSDB + "memory.partitioned-index-filters";
+  private static final String INTERVAL = "state.backend.changelog.periodic-materialize.interval";
   private static final String RESTORE_THREADS = "alluvium.restore.num-threads";
   private static final int DEFAULT_RESTORE_THREADS = 8;
 
@@ -44,9 +47,8 @@ record Settings(
     core.put(
         "state.backend.changelog.enabled",
         String.valueOf(config.get(AlluviumOptions.CHANGELOG_ENABLED)));
-    core.put(
-        "state.backend.changelog.periodic-materialize.interval",
-        millis(config.get(AlluviumOptions.MATERIALIZE_INTERVAL)));
+    MaterializationInterval interval = MaterializationInterval.of(config);
+    core.put(INTERVAL, millis(interval.wanted()));
     core.put(
         "state.backend.changelog.max-failures-allowed",
         String.valueOf(config.get(AlluviumOptions.MATERIALIZE_FAILURES_ALLOWED)));
@@ -54,6 +56,7 @@ record Settings(
     core.put("state.checkpoints.dir", "memory:flink");
     return new Settings(
         Collections.unmodifiableMap(core),
+        interval,
         RocksDbMemory.Wanted.of(config, blockCache.getBytes()),
         NativeOptions.of(config, classLoader),
         new ArrayList<>(OptionTable.remarks(config)));
@@ -90,6 +93,12 @@ record Settings(
 
   private static String millis(Duration duration) {
     return duration.toMillis() + " ms";
+  }
+
+  /** For an operator of so many subtasks. */
+  Settings ofSubtasks(int subtasks) {
+    return new Settings(
+        with(INTERVAL, millis(interval.of(subtasks))), interval, memory, rocksDb, remarks);
   }
 
   /** As text for core, with one more. */

@@ -6,6 +6,7 @@ import java.io.OutputStream;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -100,6 +101,11 @@ final class Transfer {
    */
   private static final int INLINE_FILES = 16;
 
+  /**
+   * Or when all but the largest have as many bytes, which is Flink's default of the longest one.
+   */
+  private static final long INLINE_BYTES = 20 << 10;
+
   private final FlinkBlobStore store;
   private final long checkpointId;
   private final Target target;
@@ -129,7 +135,7 @@ final class Transfer {
       List<Blob> logs = new ArrayList<>();
       List<Blob> tables = new ArrayList<>();
       List<Blob> named = store.begin(checkpointId, names);
-      boolean joins = inlineFiles(named) >= INLINE_FILES;
+      boolean joins = joinsInline(named);
       for (Blob blob : named) {
         if ((joins && isInline(blob)) || !reuse(blob)) {
           (blob.name.kind() == BlobName.Kind.LOG ? logs : tables).add(blob);
@@ -158,13 +164,17 @@ final class Transfer {
     store.abort(checkpointId);
   }
 
-  private long inlineFiles(List<Blob> named) {
-    return named.stream()
-        .filter(this::isInline)
-        .map(this::keptOf)
-        .map(kept -> Objects.requireNonNull(kept).handle().getStreamStateHandleID())
-        .distinct()
-        .count();
+  private boolean joinsInline(List<Blob> named) {
+    Map<PhysicalStateHandleID, Long> sizes = new HashMap<>();
+    for (Blob blob : named) {
+      if (isInline(blob)) {
+        StreamStateHandle handle = Objects.requireNonNull(keptOf(blob)).handle();
+        sizes.put(handle.getStreamStateHandleID(), handle.getStateSize());
+      }
+    }
+    long sum = sizes.values().stream().mapToLong(Long::longValue).sum();
+    long largest = sizes.values().stream().mapToLong(Long::longValue).max().orElse(0);
+    return sizes.size() >= INLINE_FILES || sum - largest >= INLINE_BYTES;
   }
 
   /** A part of the changelog whose bytes are in Flink's metadata, and so at hand. */

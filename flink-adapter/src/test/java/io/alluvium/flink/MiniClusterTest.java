@@ -6,6 +6,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.flink.api.common.functions.MapFunction;
@@ -20,8 +21,10 @@ import org.apache.flink.api.common.state.ValueState;
 import org.apache.flink.api.common.state.ValueStateDescriptor;
 import org.apache.flink.configuration.CheckpointingOptions;
 import org.apache.flink.configuration.Configuration;
+import org.apache.flink.configuration.MemorySize;
 import org.apache.flink.configuration.RestartStrategyOptions;
 import org.apache.flink.configuration.StateBackendOptions;
+import org.apache.flink.core.execution.JobClient;
 import org.apache.flink.runtime.testutils.MiniClusterResourceConfiguration;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.streaming.api.functions.KeyedProcessFunction;
@@ -29,6 +32,7 @@ import org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink;
 import org.apache.flink.test.junit5.MiniClusterExtension;
 import org.apache.flink.util.Collector;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -102,6 +106,50 @@ final class MiniClusterTest {
       assertThat(RESULTS.get(key))
           .as("key " + key)
           .isEqualTo(count + " " + sum + " " + count + " " + count);
+    }
+  }
+
+  /** The interval is that of the program, which no configuration file names. */
+  @Test
+  void job_withFrequentCheckpoints_materializesSoonerThanItsInterval() throws Exception {
+    Configuration configuration = Backends.ROCKSDB_CHANGELOG.configuration();
+    configuration.set(
+        StateBackendOptions.STATE_BACKEND, AlluviumStateBackendFactory.class.getName());
+    configuration.set(CheckpointingOptions.CHECKPOINTS_DIRECTORY, directory.toUri().toString());
+    configuration.set(CheckpointingOptions.FS_SMALL_FILE_THRESHOLD, MemorySize.ZERO);
+    configuration.set(AlluviumOptions.MATERIALIZE_INTERVAL, Duration.ofDays(1));
+    configuration.set(AlluviumOptions.MAX_PIECES, 1);
+    StreamExecutionEnvironment env =
+        StreamExecutionEnvironment.getExecutionEnvironment(configuration);
+    env.setParallelism(SUBTASKS);
+    env.enableCheckpointing(20);
+    env.fromSequence(0, Long.MAX_VALUE)
+        .map(new Slow())
+        .keyBy(number -> number % KEYS)
+        .process(new Counting())
+        .sinkTo(new DiscardingSink<>());
+    JobClient job = env.executeAsync();
+    try {
+      Eventually.that(
+          () ->
+              StoredFiles.below(directory).stream()
+                  .anyMatch(file -> file.toString().contains("taskowned")));
+    } finally {
+      job.cancel().get(1, TimeUnit.MINUTES);
+      boolean ended =
+          job.getJobExecutionResult().handle((result, cancelled) -> true).get(1, TimeUnit.MINUTES);
+      assertThat(ended).isTrue();
+    }
+  }
+
+  private static final class Slow implements MapFunction<Long, Long> {
+
+    private static final long serialVersionUID = 1L;
+
+    @Override
+    public Long map(Long value) throws Exception {
+      Thread.sleep(5);
+      return value;
     }
   }
 

@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.alluvium.StateBackend;
 import io.alluvium.config.Configuration;
+import io.alluvium.config.CoreOptions;
 import io.alluvium.spi.RetryPolicy;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.flink.api.common.typeutils.base.IntSerializer;
@@ -62,6 +64,34 @@ final class SettingsTest {
     assertThat(settings.onHeap()).isTrue();
     assertThat(settings.changelogEnabled()).isFalse();
     Configuration unused = Configuration.of(settings.core(), StateBackend.options());
+  }
+
+  @Test
+  void materializationInterval_isShortened_whereItWouldMeanTooManyPieces() {
+    Map<String, String> everySecond = Map.of("execution.checkpointing.interval", "1 s");
+    assertThat(interval(everySecond, 90)).isEqualTo(Duration.ofMinutes(10));
+    assertThat(interval(everySecond, 100)).isEqualTo(Duration.ofSeconds(555));
+    assertThat(interval(everySecond, 500)).isEqualTo(Duration.ofSeconds(111));
+    assertThat(interval(everySecond, 50_000)).isEqualTo(Duration.ofSeconds(10));
+    assertThat(interval(Map.of(), 500)).isEqualTo(Duration.ofMinutes(10));
+    Map<String, String> given = new HashMap<>(everySecond);
+    given.put("execution.checkpointing.min-pause", "5 s");
+    assertThat(interval(given, 500)).isEqualTo(Duration.ofSeconds(555));
+    given.put("alluvium.changelog.max-pieces", "10000");
+    assertThat(interval(given, 500)).isEqualTo(Duration.ofSeconds(55));
+    given.put("alluvium.changelog.max-pieces", "0");
+    assertThat(interval(given, 500)).isEqualTo(Duration.ofMinutes(10));
+    given.put("alluvium.changelog.max-pieces", "1");
+    given.put("alluvium.changelog.periodic-materialize.interval", "0 s");
+    assertThat(interval(given, 500)).isEqualTo(Duration.ZERO);
+    given.put("alluvium.changelog.periodic-materialize.interval", "1 d");
+    given.put("execution.checkpointing.interval", Long.MAX_VALUE + " ms");
+    assertThat(interval(given, 500)).isEqualTo(Duration.ofDays(1));
+  }
+
+  private static Duration interval(Map<String, String> config, int subtasks) {
+    Map<String, String> core = of(config).ofSubtasks(subtasks).core();
+    return Configuration.of(core, StateBackend.options()).get(CoreOptions.MATERIALIZE_INTERVAL);
   }
 
   /** Flink 2 has new names for the options of its own log, and reads the old ones as well. */
