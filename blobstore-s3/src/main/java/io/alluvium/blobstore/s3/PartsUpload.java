@@ -4,7 +4,6 @@ import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
 import io.alluvium.spi.Pace;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -12,7 +11,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
-import software.amazon.awssdk.core.async.AsyncRequestBody;
 import software.amazon.awssdk.services.s3.model.ChecksumAlgorithm;
 import software.amazon.awssdk.services.s3.model.CompletedPart;
 import software.amazon.awssdk.services.s3.model.CreateMultipartUploadRequest;
@@ -31,16 +29,14 @@ final class PartsUpload {
 
   private static final int MAX_PARTS = 10_000;
 
-  /** The JDK reads through direct memory of this size, which the thread keeps. */
-  private static final int PIECE_BYTES = 256 << 10;
-
   private final S3Connection connection;
   private final Semaphore permits;
   private final String name;
   private final Path file;
   private final long size;
 
-  private record Sent(int number, String checksum, CompletableFuture<UploadPartResponse> answer) {}
+  private record Sent(
+      int number, int bytes, String checksum, CompletableFuture<UploadPartResponse> answer) {}
 
   PartsUpload(S3Connection connection, Semaphore permits, String name, Path file, long sizeBytes) {
     this.connection = connection;
@@ -102,7 +98,8 @@ final class PartsUpload {
         boolean sent = false;
         try {
           throwFirstFailure(parts);
-          byte[] bytes = read(channel, offset, Math.toIntExact(Math.min(partBytes, size - offset)));
+          byte[] bytes =
+              Bodies.read(channel, offset, Math.toIntExact(Math.min(partBytes, size - offset)));
           parts.add(send(id, parts.size() + 1, bytes));
           sent = true;
         } finally {
@@ -141,18 +138,6 @@ final class PartsUpload {
     }
   }
 
-  private byte[] read(FileChannel channel, long offset, int count) throws IOException {
-    ByteBuffer bytes = ByteBuffer.allocate(count);
-    while (bytes.position() < count) {
-      bytes.limit(Math.min(count, bytes.position() + PIECE_BYTES));
-      if (channel.read(bytes, offset + bytes.position()) < 0) {
-        throw new IOException(
-            "it ended after " + (offset + bytes.position()) + " of " + size + " bytes");
-      }
-    }
-    return bytes.array();
-  }
-
   /** Takes over one permit. */
   private Sent send(String id, int number, byte[] bytes) {
     String checksum = Checksums.of(bytes);
@@ -164,15 +149,18 @@ final class PartsUpload {
             .partNumber(number)
             .contentLength((long) bytes.length)
             .checksumCRC32C(checksum)
+            .overrideConfiguration(connection.patience(bytes.length))
             .build();
+    // Nobody awaits it before all parts are sent, and those wait for its permit.
     CompletableFuture<UploadPartResponse> answer =
-        connection.repeating().uploadPart(request, AsyncRequestBody.fromBytesUnsafe(bytes));
+        connection.bounded(
+            connection.repeating().uploadPart(request, Bodies.of(bytes)), bytes.length);
     var unused = answer.whenComplete((done, failure) -> permits.release());
-    return new Sent(number, checksum, answer);
+    return new Sent(number, bytes.length, checksum, answer);
   }
 
   private CompletedPart await(Sent part) {
-    UploadPartResponse answer = connection.await(part.answer, doing());
+    UploadPartResponse answer = connection.await(part.answer, part.bytes, doing());
     return CompletedPart.builder()
         .partNumber(part.number)
         .eTag(answer.eTag())

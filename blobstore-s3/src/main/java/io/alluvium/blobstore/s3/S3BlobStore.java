@@ -10,8 +10,10 @@ import io.alluvium.spi.StoreNames;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -20,11 +22,11 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
-import software.amazon.awssdk.core.async.AsyncRequestBody;
 import software.amazon.awssdk.services.s3.model.HeadObjectResponse;
 import software.amazon.awssdk.services.s3.model.ListObjectsV2Request;
 import software.amazon.awssdk.services.s3.model.ListObjectsV2Response;
 import software.amazon.awssdk.services.s3.model.PutObjectRequest;
+import software.amazon.awssdk.services.s3.model.PutObjectResponse;
 import software.amazon.awssdk.services.s3.model.S3Object;
 
 /**
@@ -66,23 +68,11 @@ final class S3BlobStore implements RemoteBlobStore {
   @Override
   public void put(String name, List<ByteBuffer> content, CompletableFuture<?> givenUp) {
     check(name);
-    ByteBuffer[] parts = content.stream().map(ByteBuffer::duplicate).toArray(ByteBuffer[]::new);
-    long size = 0;
-    for (ByteBuffer part : parts) {
-      size += part.remaining();
-    }
-    put(
-        name,
-        request(name, size, Checksums.of(content)).build(),
-        AsyncRequestBody.fromRemainingByteBuffersUnsafe(parts),
-        givenUp);
-  }
-
-  private void put(
-      String name, PutObjectRequest request, AsyncRequestBody body, CompletableFuture<?> givenUp) {
-    var unused =
-        connection.await(
-            until(givenUp, connection.repeating().putObject(request, body)), storing(name));
+    long size = content.stream().mapToLong(ByteBuffer::remaining).sum();
+    PutObjectRequest request = request(name, size, Checksums.of(content)).build();
+    CompletableFuture<PutObjectResponse> answer =
+        connection.repeating().putObject(request, Bodies.of(content));
+    var unused = connection.await(until(givenUp, answer), size, storing(name));
   }
 
   private static <T> CompletableFuture<T> until(
@@ -101,7 +91,8 @@ final class S3BlobStore implements RemoteBlobStore {
             .bucket(location.bucket())
             .key(location.keyOf(name))
             .contentLength(size)
-            .checksumCRC32C(checksum);
+            .checksumCRC32C(checksum)
+            .overrideConfiguration(connection.patience(size));
     S3Encryption.of(connection.settings()).ifPresent(builder::serverSideEncryption);
     connection.settings().encryption().kmsKeyId().ifPresent(builder::ssekmsKeyId);
     return builder;
@@ -121,13 +112,19 @@ final class S3BlobStore implements RemoteBlobStore {
         new PartsUpload(connection, partPermits, name, file, size).run(pace);
       } else {
         pace.await(size);
-        put(name, List.of(ByteBuffer.wrap(Files.readAllBytes(file))));
+        put(name, List.of(ByteBuffer.wrap(read(file, size))));
       }
     } catch (IOException e) {
       throw StateBackendException.of(
           Kind.INVALID,
           "cannot " + storing(name) + ": local file '" + file + "' is not readable",
           e);
+    }
+  }
+
+  private static byte[] read(Path file, long size) throws IOException {
+    try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
+      return Bodies.read(channel, 0, Math.toIntExact(size));
     }
   }
 
@@ -141,9 +138,8 @@ final class S3BlobStore implements RemoteBlobStore {
       try {
         var unused =
             connection.awaitRaw(
-                until(
-                    givenUp,
-                    connection.once().putObject(request, AsyncRequestBody.fromBytesUnsafe(bytes))),
+                until(givenUp, connection.once().putObject(request, Bodies.of(bytes))),
+                bytes.length,
                 storing(name));
         return true;
       } catch (RequestFailed e) {

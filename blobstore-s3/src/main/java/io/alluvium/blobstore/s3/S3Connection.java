@@ -3,9 +3,12 @@ package io.alluvium.blobstore.s3;
 import io.alluvium.StateBackendException;
 import io.alluvium.blobstore.s3.S3Settings.PathStyle;
 import io.alluvium.spi.RequestListener;
+import java.time.Duration;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration;
 import software.amazon.awssdk.awscore.retry.AwsRetryStrategy;
 import software.amazon.awssdk.core.client.config.SdkAdvancedAsyncClientOption;
 import software.amazon.awssdk.core.exception.SdkClientException;
@@ -26,6 +29,9 @@ final class S3Connection implements AutoCloseable {
    * a conditional put. Were that attempted again after an answer got lost, the second attempt would meet the blob of the
    * first and report it as somebody else's.
    */
+
+  /** Slower networks than this are not used to store state. */
+  private static final long BYTES_PER_SECOND = 1L << 20;
 
   private final S3Settings settings;
   private final S3Errors errors;
@@ -123,14 +129,46 @@ final class S3Connection implements AutoCloseable {
     }
   }
 
+  /** How long a request may take that sends so many bytes: a second more for each MB. */
+  AwsRequestOverrideConfiguration patience(long bytes) {
+    return AwsRequestOverrideConfiguration.builder()
+        .apiCallAttemptTimeout(settings.limits().attemptTimeout().plus(transfer(bytes)))
+        .apiCallTimeout(settings.limits().totalTimeout().plus(transfer(bytes)))
+        .build();
+  }
+
+  private static Duration transfer(long bytes) {
+    return Duration.ofMillis(bytes * 1000 / BYTES_PER_SECOND);
+  }
+
+  /**
+   * Ends a request that the SDK has lost, with a {@code TimeoutException}. The SDK's own bounds
+   * come first: they alone ended some requests whose connections were refused.
+   *
+   * @param bytes that it sends
+   */
+  <T> CompletableFuture<T> bounded(CompletableFuture<T> request, long bytes) {
+    long millis = settings.limits().totalTimeout().plus(transfer(bytes)).toMillis();
+    return request.orTimeout(2 * millis, TimeUnit.MILLISECONDS);
+  }
+
   /**
    * Waits for a request.
    *
    * @param doing completes "cannot ...", for example {@code store blob 'x'}
    */
   <T> T await(CompletableFuture<T> request, String doing) {
+    return await(request, 0, doing);
+  }
+
+  /**
+   * Waits for a request.
+   *
+   * @param bytes that it sends
+   */
+  <T> T await(CompletableFuture<T> request, long bytes, String doing) {
     try {
-      return awaitRaw(request, doing);
+      return awaitRaw(request, bytes, doing);
     } catch (RequestFailed e) {
       throw failure(e, doing);
     }
@@ -138,8 +176,12 @@ final class S3Connection implements AutoCloseable {
 
   /** As {@link #await}, for whoever wants to look at the failure before it is translated. */
   <T> T awaitRaw(CompletableFuture<T> request, String doing) throws RequestFailed {
+    return awaitRaw(request, 0, doing);
+  }
+
+  <T> T awaitRaw(CompletableFuture<T> request, long bytes, String doing) throws RequestFailed {
     try {
-      return request.get();
+      return bounded(request, bytes).get();
     } catch (ExecutionException | CancellationException e) {
       throw new RequestFailed(S3Errors.unwrap(e));
     } catch (InterruptedException e) {

@@ -12,6 +12,7 @@ import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 import software.amazon.awssdk.awscore.exception.AwsErrorDetails;
@@ -233,7 +234,8 @@ final class S3Errors {
 
   private Reason local(Throwable failure) {
     if (failure instanceof ApiCallTimeoutException
-        || failure instanceof ApiCallAttemptTimeoutException) {
+        || failure instanceof ApiCallAttemptTimeoutException
+        || failure instanceof TimeoutException) {
       return unavailable(
           settings.endpointText()
               + " did not answer in time; is it overloaded, or are 's3.request.attempt-timeout' and"

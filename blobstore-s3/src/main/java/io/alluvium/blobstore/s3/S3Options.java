@@ -93,7 +93,8 @@ final class S3Options {
           "20s",
           MILLISECOND,
           HOUR,
-          "How long one attempt of a request may take, the transfer of its bytes included.");
+          "How long one attempt of a request may take, the transfer of its bytes included; one that"
+              + " sends much has a second more for every MB.");
 
   static final Option<Duration> TOTAL_TIMEOUT =
       Option.duration(
@@ -101,8 +102,9 @@ final class S3Options {
           "1m",
           MILLISECOND,
           HOUR,
-          "How long a request may take with all its attempts. Whoever asked is told then that the"
-              + " outcome is unknown, and decides whether to ask again.");
+          "How long a request may take with all its attempts, with as much more as for one attempt."
+              + " Whoever asked is told then that the outcome is unknown, and decides whether to ask"
+              + " again.");
 
   static final Option<Integer> MAX_ATTEMPTS =
       Option.integer(
