@@ -128,10 +128,12 @@ public final class WritePath {
     merge(key.array(), key.length(), operand.array(), operand.length());
   }
 
-  /** Sets a value in the table only; what stands below every checkpoint needs no log. */
+  /**
+   * Sets a value in the table only; what stands below every checkpoint needs no log. So it may be
+   * longer than a change: a list that grew by appends is one value in a savepoint.
+   */
   void load(byte[] key, int keyLength, byte[] value, int valueLength) {
     checkOpen();
-    checkSize(keyLength, valueLength);
     table.put(key, keyLength, value, valueLength);
   }
 

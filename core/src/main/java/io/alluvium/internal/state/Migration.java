@@ -10,10 +10,12 @@ import io.alluvium.spi.TableScan;
 
 /**
  * Writes every value of a state anew in the format of another serializer, once, at registration.
- * The new values go through the write path as PUTs, so that they are logged. Confined to the task
- * thread.
+ * The new values go through the write path, so that they are logged. Confined to the task thread.
  */
 final class Migration<V> {
+
+  /** An operand is written once it is longer than this. */
+  private static final int OPERAND_BYTES = 1 << 20;
 
   private final StateAccess<?> access;
   private final int stateId;
@@ -30,33 +32,52 @@ final class Migration<V> {
   }
 
   void migrateValues() {
-    migrate(
-        (value, length, out) -> {
+    forEach(
+        (key, value, length) -> {
           reader.reset(value, 0, length);
+          ByteWriter out = access.clearValue();
           to.write(from.readAll(reader), out);
+          access.writePath.put(key, out);
         });
   }
 
+  /** In several operands: a list that grew by appends may be longer than a change. */
   void migrateLists() {
     ListOperands operands = new ListOperands();
-    migrate(
-        (value, length, out) -> {
+    forEach(
+        (key, value, length) -> {
           ByteWriter elements = access.clearScratch();
+          boolean first = true;
           operands.reset(value, 0, length);
           while (operands.next()) {
             while (operands.hasElements()) {
+              if (elements.length() >= OPERAND_BYTES) {
+                writeOperand(key, elements, first);
+                first = false;
+                elements.clear();
+              }
               to.write(from.read(operands.reader()), elements);
             }
           }
-          ListOperands.write(out, access.writePath.nextSqn(), elements);
+          writeOperand(key, elements, first);
         });
   }
 
-  private interface Rewrite {
-    void apply(byte[] value, int length, ByteWriter out);
+  private void writeOperand(ByteWriter key, ByteWriter elements, boolean first) {
+    ByteWriter operand = access.clearValue();
+    ListOperands.write(operand, access.writePath.nextSqn(), elements);
+    if (first) {
+      access.writePath.put(key, operand);
+    } else {
+      access.writePath.merge(key, operand);
+    }
   }
 
-  private void migrate(Rewrite rewrite) {
+  private interface Rewrite {
+    void apply(ByteWriter key, byte[] value, int length);
+  }
+
+  private void forEach(Rewrite rewrite) {
     ByteWriter prefix = new ByteWriter();
     ByteWriter key = access.key;
     int end = access.keyContext.keyGroups().to();
@@ -65,11 +86,9 @@ final class Migration<V> {
       KeyLayout.writeState(prefix, keyGroup, stateId);
       try (TableScan scan = access.writePath.scan(prefix)) {
         while (scan.next()) {
-          ByteWriter value = access.clearValue();
-          rewrite.apply(scan.value(), scan.valueLength(), value);
           key.clear();
           key.writeBytes(scan.key(), 0, scan.keyLength());
-          access.writePath.put(key, value);
+          rewrite.apply(key, scan.value(), scan.valueLength());
         }
       }
     }

@@ -191,6 +191,22 @@ final class StateRegistryTest {
     assertThat(again.changelog.changes).isEmpty();
   }
 
+  /** A list that grew by appends may be longer than a change. */
+  @Test
+  void restore_otherFormatOfALongList_migratesInSeveralChanges() {
+    Bench old = new Bench();
+    ListState<String> list = old.registry.state(StateDescriptor.list("l", TEXT));
+    old.key("a");
+    List<String> elements = List.of("1".repeat(700_000), "2".repeat(700_000), "3", "4");
+    elements.forEach(list::add);
+
+    Bench restored = old.restored();
+    ListState<String> newList = restored.registry.state(StateDescriptor.list("l", TEXT_V2));
+    assertThat(restored.changelog.operations()).containsExactly(Operation.PUT, Operation.MERGE);
+    restored.key("a");
+    assertThat(newList.get()).isEqualTo(elements);
+  }
+
   @Test
   void restore_unreadableFormat_isIncompatibleAndNamesBoth() {
     Bench old = new Bench();
