@@ -100,9 +100,9 @@ public interface StateBackend extends AutoCloseable {
    * Closes every keyed backend, then the rest. Any thread may call it at any time, also while tasks
    * work or a restore is under way: it waits for the call into a table that a task is inside of,
    * which user code never is, and for restores to notice. What a task calls later throws {@code
-   * CLOSED}. A task that is elsewhere, for example waits for records, is not waited for. An
-   * interrupted caller waits for nothing: memory that is in use is freed when that use ends.
-   * Idempotent.
+   * CLOSED}. A task that is elsewhere, for example waits for records, is not waited for. A caller
+   * that was interrupted before waits for native memory only; an interrupt during the wait ends it,
+   * and what is in use is freed when that use ends. Idempotent.
    */
   @Override
   void close();

@@ -10,8 +10,8 @@ import java.util.Arrays;
  * with each record; what is found here need not be read. Confined to the task thread.
  *
  * <p>A hash table of buckets of {@value #BUCKET} timers, where a full bucket forgets one. It grows
- * up to {@value #MAX_SLOTS} timers. They lie in one array, because a search mostly waits for the
- * memory:
+ * up to {@value #MAX_SLOTS} timers, or fewer where a queue has many key groups. They lie in one
+ * array, because a search mostly waits for the memory:
  *
  * <pre>
  *   slot: | length, 2 bytes | key behind its timer offset | unused up to the stride |
@@ -21,6 +21,9 @@ final class RecentTimers {
 
   /** How many timers of a key group are remembered at most. */
   static final int MAX_SLOTS = 1024;
+
+  /** How many timers of a queue are remembered at most, unless it has very many key groups. */
+  static final int MAX_SLOTS_OF_A_QUEUE = 1 << 17;
 
   /** Longer ones, without the key's common beginning, are not remembered. */
   static final int MAX_TIMER_BYTES = 254;
@@ -35,6 +38,7 @@ final class RecentTimers {
       MethodHandles.byteArrayViewVarHandle(short[].class, ByteOrder.nativeOrder());
 
   private final int timerOffset;
+  private final int maxSlots;
 
   /** By slot; 0 for an empty one. */
   private int[] hashes = new int[0];
@@ -46,9 +50,12 @@ final class RecentTimers {
 
   /**
    * @param timerOffset where keys begin to differ
+   * @param keyGroups of the queue, which share its memory
    */
-  RecentTimers(int timerOffset) {
+  RecentTimers(int timerOffset, int keyGroups) {
     this.timerOffset = timerOffset;
+    int share = Integer.highestOneBit(MAX_SLOTS_OF_A_QUEUE / keyGroups);
+    this.maxSlots = Math.max(FIRST_SLOTS, Math.min(MAX_SLOTS, share));
   }
 
   boolean contains(byte[] key, int keyLength) {
@@ -112,7 +119,7 @@ final class RecentTimers {
 
   private void makeRoom(int length) {
     int wantedSlots = hashes.length;
-    if (size >= wantedSlots / 2 && wantedSlots < MAX_SLOTS) {
+    if (size >= wantedSlots / 2 && wantedSlots < maxSlots) {
       wantedSlots = Math.max(FIRST_SLOTS, 2 * wantedSlots);
     }
     int wantedStride = stride;
@@ -129,8 +136,10 @@ final class RecentTimers {
     int[] oldHashes = hashes;
     byte[] old = slots;
     int oldStride = stride;
-    hashes = new int[newSlots];
+    // Both or none, also when the memory ends.
+    int[] newHashes = new int[newSlots];
     slots = new byte[newSlots * newStride];
+    hashes = newHashes;
     stride = newStride;
     for (int from = 0; from < oldHashes.length; from++) {
       if (oldHashes[from] != 0) {

@@ -36,7 +36,8 @@ public final class StoredQueue implements ByteQueue {
     this.heads = new TimerHead[keyGroups.size()];
     int rankOffset = rankOffset(id);
     for (int i = 0; i < heads.length; i++) {
-      heads[i] = new TimerHead(firstKeyGroup + i, rankOffset, start == Start.EMPTY);
+      RecentTimers recent = new RecentTimers(rankOffset, heads.length);
+      heads[i] = new TimerHead(firstKeyGroup + i, rankOffset, start == Start.EMPTY, recent);
       changed(heads[i]);
     }
   }

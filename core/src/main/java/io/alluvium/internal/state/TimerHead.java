@@ -44,12 +44,13 @@ final class TimerHead {
 
   /**
    * @param complete whether the table is known to hold no timer of this key group
+   * @param recent empty, of this key group
    */
-  TimerHead(int keyGroup, int timerOffset, boolean complete) {
+  TimerHead(int keyGroup, int timerOffset, boolean complete, RecentTimers recent) {
     this.keyGroup = keyGroup;
     this.timerOffset = timerOffset;
     this.complete = complete;
-    this.recent = new RecentTimers(timerOffset);
+    this.recent = recent;
   }
 
   int size() {

@@ -16,6 +16,7 @@ import java.util.Random;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 final class TimerQueueTest {
@@ -106,7 +107,7 @@ final class TimerQueueTest {
   @Test
   void recentTimers_holdNothingThatWasRemoved() {
     Random random = new Random(7);
-    RecentTimers recent = new RecentTimers(3);
+    RecentTimers recent = new RecentTimers(3, 1);
     TreeSet<byte[]> stored = new TreeSet<>(Arrays::compareUnsigned);
     int known = 0;
     int asked = 0;
@@ -132,6 +133,21 @@ final class TimerQueueTest {
     }
     assertThat(stored).hasSizeGreaterThan(RecentTimers.MAX_SLOTS / 2);
     assertThat(known).isGreaterThan(asked * 8 / 10);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"1, 1024", "128, 1024", "1024, 128", "32768, 16"})
+  void recentTimers_ofManyKeyGroups_areFewer(int keyGroups, int atMost) {
+    RecentTimers recent = new RecentTimers(0, keyGroups);
+    byte[] key = new byte[Integer.BYTES];
+    for (int i = 0; i < 10_000; i++) {
+      recent.add(ByteBuffer.wrap(key).putInt(0, i).array(), key.length);
+    }
+    int remembered = 0;
+    for (int i = 0; i < 10_000; i++) {
+      remembered += recent.contains(ByteBuffer.wrap(key).putInt(0, i).array(), key.length) ? 1 : 0;
+    }
+    assertThat(remembered).isLessThanOrEqualTo(atMost).isGreaterThan(atMost / 2);
   }
 
   @Test
