@@ -103,6 +103,14 @@ final class ProtocolPageTest {
         .isEmpty();
   }
 
+  /** Merges of that page keep the lines of both sides, so that old text may come back. */
+  @Test
+  void decisions_areNumbered() {
+    assertThat(page(DECISIONS).lines().filter(line -> line.matches("(- )?\\*\\*(?!D[0-9]).*")))
+        .as("records of %s without a number", DECISIONS)
+        .isEmpty();
+  }
+
   @Test
   void definedRules_areReferredTo() {
     Set<String> unused = new TreeSet<>(definitions(page(PAGE)));
