@@ -69,6 +69,11 @@ final class BlockLedger {
     this.trimPoint = startSqn;
   }
 
+  /** What a user knows it by, for messages. */
+  String backend() {
+    return "the keyed backend of key groups " + keyGroups;
+  }
+
   long id() {
     return id;
   }

@@ -82,7 +82,7 @@ final class DstlChangelog implements Changelog {
     this.keyGroups = ledger.keyGroups().size();
     this.next = startSqn;
     this.blockStart = startSqn;
-    this.handOffs = new TaskGuard("changelog " + ledger.id());
+    this.handOffs = new TaskGuard(ledger.backend());
     uploader.open(ledger);
   }
 
@@ -230,7 +230,7 @@ final class DstlChangelog implements Changelog {
 
   private void checkOpen() {
     if (closed) {
-      throw StateBackendException.closed("changelog " + ledger.id() + " is closed");
+      throw StateBackendException.closed(ledger.backend() + " is closed");
     }
   }
 

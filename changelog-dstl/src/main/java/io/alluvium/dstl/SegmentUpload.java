@@ -334,6 +334,7 @@ final class SegmentUpload {
     for (BlockLedger ledger : ledgers) {
       ledger.failed(this, retry.attemptsOfAWaiter(), failure, after);
     }
+    uploader.storeFailed(message, after);
     after.add(() -> uploader.metrics().uploadFailed(cause));
     after.add(() -> uploader.outage().refused(count, message));
     after.add(

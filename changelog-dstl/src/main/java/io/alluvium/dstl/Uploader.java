@@ -64,6 +64,9 @@ final class Uploader {
   private List<CompletableFuture<Void>> waitingForRoom = new ArrayList<>();
 
   @GuardedBy("lock")
+  private final StallWarnings stalls;
+
+  @GuardedBy("lock")
   private boolean closed;
 
   /** Written under the lock. */
@@ -84,6 +87,7 @@ final class Uploader {
     this.unreferenced = unreferenced;
     this.metrics = new DstlMetrics(context.metrics(), () -> inFlightBytes);
     this.groupCommit = new GroupCommit(settings);
+    this.stalls = new StallWarnings(settings.maxInFlightBytes());
     this.delays = new Delays(execution, this::wakeAllWaitingForRoom);
   }
 
@@ -142,7 +146,8 @@ final class Uploader {
   void open(BlockLedger ledger) {
     synchronized (lock) {
       if (closed) {
-        throw StateBackendException.closed("the changelog storage is closed");
+        throw StateBackendException.closed(
+            "this state backend is closed, and its changelog with it");
       }
       ledgers.add(ledger);
       groupCommit.opened(ledger);
@@ -204,7 +209,7 @@ final class Uploader {
 
   private static void checkOpen(BlockLedger ledger) {
     if (ledger.isClosed()) {
-      throw StateBackendException.closed("changelog " + ledger.id() + " is closed");
+      throw StateBackendException.closed(ledger.backend() + " is closed");
     }
   }
 
@@ -435,6 +440,23 @@ final class Uploader {
       return;
     }
     long start = execution.nanoTime();
+    synchronized (lock) {
+      stalls.began(start);
+    }
+    try {
+      waitForRoom(ledger);
+    } finally {
+      long end = execution.nanoTime();
+      List<Runnable> after = new ArrayList<>();
+      synchronized (lock) {
+        stalls.ended(end, after);
+      }
+      run(after);
+      metrics.backpressured(end - start);
+    }
+  }
+
+  private void waitForRoom(BlockLedger ledger) {
     while (true) {
       delays.catchUp();
       CompletableFuture<Void> room = new CompletableFuture<>();
@@ -451,7 +473,12 @@ final class Uploader {
       run(after);
       execution.await(room);
     }
-    metrics.backpressured(execution.nanoTime() - start);
+  }
+
+  /** An attempt to store a segment failed. Under the lock. */
+  @SuppressWarnings("GuardedBy") // the lock is this one, called by the upload
+  void storeFailed(String why, List<Runnable> after) {
+    stalls.failed(execution.nanoTime(), inFlightBytes, why, after);
   }
 
   @GuardedBy("lock")
@@ -525,7 +552,8 @@ final class Uploader {
       return;
     }
     StateBackendException reason =
-        StateBackendException.closed("changelog " + ledger.id() + " was closed");
+        StateBackendException.closed(
+            ledger.backend() + " was closed before what it logged was stored");
     for (Block block : ledger.close(reason, after)) {
       drop(block, after);
     }

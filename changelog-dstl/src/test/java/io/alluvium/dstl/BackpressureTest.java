@@ -1,5 +1,6 @@
 package io.alluvium.dstl;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -10,6 +11,8 @@ import io.alluvium.spi.Operation;
 import io.alluvium.testkit.blob.BlobOp;
 import io.alluvium.testkit.blob.FaultyBlobStore;
 import io.alluvium.testkit.blob.MapBlobStore;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -69,6 +72,30 @@ final class BackpressureTest {
   }
 
   @Test
+  void append_storeRefusesForMinutes_warnsAfterSecondsAndThenSeldom() {
+    Changelog changelog = log.open(1);
+    store.rule("fail before put data/*");
+    Object unused = execution.schedule(Duration.ofMinutes(3), store::clearRules);
+    PrintStream before = System.err;
+    ByteArrayOutputStream said = new ByteArrayOutputStream();
+    System.setErr(new PrintStream(said, true, UTF_8));
+    try {
+      Log.fill(changelog, 5 * PER_BLOCK, 40);
+    } finally {
+      System.setErr(before);
+    }
+    List<String> warnings =
+        said.toString(UTF_8).lines().filter(line -> line.contains("StallWarnings")).toList();
+    // At 5, 10, 20, 40, 80 and 160 s, each with the next failed attempt.
+    assertThat(warnings).hasSize(6).allMatch(line -> line.contains(" WARN "));
+    assertThat(warnings.get(0))
+        .containsPattern("A task has waited for [5-9] s, because \\d+ bytes of changes")
+        .contains("1048576 may be", "dstl.dfs.upload.max-in-flight")
+        .contains("cannot store 'data/", "in 'map:'", "its changes are kept");
+    assertThat(changelog.durableUpTo()).isPositive();
+  }
+
+  @Test
   void persist_atTheBound_neverWaits() {
     Changelog changelog = log.open(1);
     Log.fill(changelog, 4 * PER_BLOCK, 40);
@@ -114,7 +141,8 @@ final class BackpressureTest {
     Object unused = execution.schedule(Duration.ofMinutes(1), changelog::close);
     assertThatThrownBy(() -> Log.fill(changelog, 10 * PER_BLOCK, 40))
         .isInstanceOfSatisfying(
-            StateBackendException.class, e -> assertThat(e.kind()).isEqualTo(Kind.CLOSED));
+            StateBackendException.class, e -> assertThat(e.kind()).isEqualTo(Kind.CLOSED))
+        .hasMessageContaining("the keyed backend of key groups ");
     execution.pass(Duration.ofMinutes(1));
     log.checkNothingHeld();
   }
