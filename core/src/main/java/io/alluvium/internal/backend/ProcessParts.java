@@ -80,12 +80,7 @@ final class ProcessParts implements AutoCloseable {
       store = guarded(stores);
       pacer = UploadPacer.of(execution);
       catalog = host.isPresent() ? Optional.empty() : Optional.of(openCatalog());
-      log =
-          providers
-              .log(configuration)
-              .open(
-                  new ChangelogStorageProvider.Context(
-                      configuration, store, names(), execution, random, metrics));
+      log = openLog();
       opened.push(log::close);
       done = true;
     } finally {
@@ -93,6 +88,19 @@ final class ProcessParts implements AutoCloseable {
         opened.close();
       }
     }
+  }
+
+  /** With the changelog off it is only asked for when a checkpoint holds changes. */
+  private ChangelogStorage openLog() {
+    String problem = providers.problemOfLog(configuration);
+    if (!configuration.get(CoreOptions.CHANGELOG_ENABLED) && !problem.isEmpty()) {
+      return new AbsentLog(configuration.get(CoreOptions.CHANGELOG_STORAGE).trim(), problem);
+    }
+    return providers
+        .log(configuration)
+        .open(
+            new ChangelogStorageProvider.Context(
+                configuration, store, names(), execution, random, metrics));
   }
 
   private SlotCatalog openCatalog() {

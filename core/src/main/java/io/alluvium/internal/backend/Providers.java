@@ -1,7 +1,6 @@
 package io.alluvium.internal.backend;
 
 import io.alluvium.StateBackendException;
-import io.alluvium.StateBackendException.Kind;
 import io.alluvium.config.Configuration;
 import io.alluvium.config.CoreOptions;
 import io.alluvium.config.Option;
@@ -27,12 +26,33 @@ public final class Providers {
   private final Map<String, TableProvider> tables = new TreeMap<>();
   private final Map<String, ChangelogStorageProvider> logs = new TreeMap<>();
   private final List<BlobStoreProvider> stores = BlobStores.providers();
+  private final Map<String, Option<?>> options = new TreeMap<>();
+
+  /** Providers whose library is missing, and what to say of that; told only who asks for them. */
+  private final Map<String, String> broken = new TreeMap<>();
 
   private Providers() {
     FoundProviders.of(TableProvider.class)
         .forEach(table -> tables.putIfAbsent(table.name(), table));
     FoundProviders.of(ChangelogStorageProvider.class)
         .forEach(log -> logs.putIfAbsent(log.name(), log));
+    CoreOptions.ALL.forEach(option -> options.put(option.key(), option));
+    tables.forEach((name, provider) -> add(name, provider::options));
+    logs.forEach((name, provider) -> add(name, provider::options));
+    stores.forEach(store -> add(store.scheme(), store::options));
+  }
+
+  private void add(String name, Supplier<List<Option<?>>> provider) {
+    try {
+      provider.get().forEach(option -> options.put(option.key(), option));
+    } catch (LinkageError e) {
+      broken.put(
+          name,
+          "needs what is not on the class path: "
+              + e
+              + "; add "
+              + (name.equals("rocksdb") ? "'org.rocksdb:rocksdbjni'" : "the jar that holds it"));
+    }
   }
 
   public static Providers find() {
@@ -41,29 +61,7 @@ public final class Providers {
 
   /** Every option that something on the class path reads, by key ascending, each once. */
   public List<Option<?>> options() {
-    Map<String, Option<?>> options = new TreeMap<>();
-    List<Option<?>> all = new ArrayList<>(CoreOptions.ALL);
-    tables.forEach((name, provider) -> all.addAll(options(name, provider::options)));
-    logs.forEach((name, provider) -> all.addAll(options(name, provider::options)));
-    stores.forEach(store -> all.addAll(options(store.scheme(), store::options)));
-    all.forEach(option -> options.put(option.key(), option));
     return List.copyOf(options.values());
-  }
-
-  static List<Option<?>> options(String name, Supplier<List<Option<?>>> provider) {
-    try {
-      return provider.get();
-    } catch (LinkageError e) {
-      throw StateBackendException.of(
-          Kind.INVALID,
-          "what '"
-              + name
-              + "' needs is not on the class path: "
-              + e
-              + "; add "
-              + (name.equals("rocksdb") ? "'org.rocksdb:rocksdbjni'" : "the jar that holds it"),
-          e);
-    }
   }
 
   /**
@@ -78,10 +76,11 @@ public final class Providers {
     checked.replaceAll(
         option -> {
           if (option.equals(CoreOptions.TABLE)) {
-            return CoreOptions.TABLE.checkedBy(name -> requireOne(name.trim(), tables.keySet()));
+            return CoreOptions.TABLE.checkedBy(
+                name -> requireOne(name.trim(), tables.keySet(), Artifacts.TABLES));
           } else if (option.equals(CoreOptions.CHANGELOG_STORAGE)) {
             return CoreOptions.CHANGELOG_STORAGE.checkedBy(
-                name -> requireOne(name.trim(), logs.keySet()));
+                name -> requireOne(name.trim(), logs.keySet(), Artifacts.LOGS));
           } else if (option.equals(CoreOptions.CHECKPOINT_DIRECTORY)) {
             return CoreOptions.CHECKPOINT_DIRECTORY.checkedBy(uri -> requireScheme(uri, schemes));
           } else if (option.equals(CoreOptions.CHANGELOG_DIRECTORY)) {
@@ -92,39 +91,74 @@ public final class Providers {
     Set<String> present = new TreeSet<>(schemes);
     present.addAll(tables.keySet());
     present.addAll(logs.keySet());
-    return Configuration.of(settings, checked, key -> Artifacts.missingFor(key, present));
+    return Configuration.of(settings, checked, key -> whyUnknown(key, present));
   }
 
-  private static void requireOne(String name, Set<String> offered) {
-    if (!offered.contains(name)) {
-      throw new IllegalArgumentException(notThere(name, offered));
+  /** That an option is unknown because what reads it cannot be asked, or nothing. */
+  private String whyUnknown(String option, Set<String> present) {
+    return Artifacts.readerOf(option)
+        .map(
+            reader -> {
+              String why =
+                  !present.contains(reader)
+                      ? "is not on the class path" + Artifacts.remedy(reader)
+                      : broken.getOrDefault(reader, "");
+              return why.isEmpty() ? "" : "; '" + reader + "' reads it and " + why;
+            })
+        .orElse("");
+  }
+
+  private void requireOne(String name, Set<String> offered, Set<String> ours) {
+    String problem = problemOf(name, offered, ours);
+    if (!problem.isEmpty()) {
+      throw new IllegalArgumentException(problem);
     }
   }
 
-  private static void requireScheme(String uri, Set<String> offered) {
+  private void requireScheme(String uri, Set<String> offered) {
     BlobStores.scheme(uri)
-        .filter(scheme -> !offered.contains(scheme))
         .ifPresent(
             scheme -> {
-              throw new IllegalArgumentException(
-                  "has the scheme '" + scheme + "', which " + notThere(scheme, offered));
+              String problem = problemOf(scheme, offered, Artifacts.STORES);
+              if (!problem.isEmpty()) {
+                throw new IllegalArgumentException(
+                    "has the scheme '" + scheme + "', which " + problem);
+              }
             });
   }
 
-  /** Completes the sentence "the value '...' of '...' ...". */
-  private static String notThere(String name, Set<String> offered) {
-    String remedy = Artifacts.remedy(name);
-    return "is not on the class path, which offers "
-        + (offered.isEmpty() ? "none" : String.join(", ", offered))
-        + (remedy.isEmpty() ? Suggestion.of(name, offered) : remedy);
+  /**
+   * Why a name cannot be used, as the end of the sentence "the value '...' of '...' ..."; empty
+   * when it can.
+   *
+   * @param ours what Alluvium would bring, so that a name is not taken for a mistyped one
+   */
+  private String problemOf(String name, Set<String> offered, Set<String> ours) {
+    if (offered.contains(name)) {
+      return broken.getOrDefault(name, "");
+    }
+    if (ours.contains(name)) {
+      return "is not on the class path, which offers "
+          + (offered.isEmpty() ? "none" : String.join(", ", offered))
+          + Artifacts.remedy(name);
+    }
+    Set<String> known = new TreeSet<>(offered);
+    known.addAll(ours);
+    return "is unknown; known are " + String.join(", ", known) + Suggestion.of(name, known);
   }
 
   TableProvider table(Configuration configuration) {
-    return named(tables, configuration, CoreOptions.TABLE);
+    return named(tables, configuration, CoreOptions.TABLE, Artifacts.TABLES);
   }
 
   ChangelogStorageProvider log(Configuration configuration) {
-    return named(logs, configuration, CoreOptions.CHANGELOG_STORAGE);
+    return named(logs, configuration, CoreOptions.CHANGELOG_STORAGE, Artifacts.LOGS);
+  }
+
+  /** Why the log of a configuration cannot be used, as {@link #problemOf}. */
+  String problemOfLog(Configuration configuration) {
+    String name = configuration.get(CoreOptions.CHANGELOG_STORAGE).trim();
+    return problemOf(name, logs.keySet(), Artifacts.LOGS);
   }
 
   TableProvider tableOfFormat(String format) {
@@ -141,18 +175,17 @@ public final class Providers {
     return found;
   }
 
-  private static <P> P named(
-      Map<String, P> providers, Configuration configuration, Option<String> option) {
+  private <P> P named(
+      Map<String, P> providers,
+      Configuration configuration,
+      Option<String> option,
+      Set<String> ours) {
     String name = configuration.get(option).trim();
+    String problem = problemOf(name, providers.keySet(), ours);
     P found = providers.get(name);
-    if (found == null) {
+    if (found == null || !problem.isEmpty()) {
       throw StateBackendException.invalid(
-          "the value '"
-              + name
-              + "' of '"
-              + option.key()
-              + "' "
-              + notThere(name, providers.keySet()));
+          "the value '" + name + "' of '" + option.key() + "' " + problem);
     }
     return found;
   }

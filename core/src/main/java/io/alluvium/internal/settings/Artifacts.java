@@ -1,7 +1,8 @@
 package io.alluvium.internal.settings;
 
-import java.util.Collection;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 
 /** Which artifact brings what is looked up on the class path, for messages. Stateless. */
 public final class Artifacts {
@@ -9,6 +10,13 @@ public final class Artifacts {
   private static final String LOG = "io.alluvium:alluvium-changelog-dstl";
   private static final String ROCKSDB = "io.alluvium:alluvium-rocksdb-materializer";
   private static final String S3 = "io.alluvium:alluvium-blobstore-s3";
+
+  /** What Alluvium brings, on the class path or not. */
+  public static final Set<String> TABLES = Set.of("heap", "rocksdb");
+
+  public static final Set<String> LOGS = Set.of("filesystem", "memory");
+
+  public static final Set<String> STORES = Set.of("file", "memory", "s3");
 
   /** By the name of a table or a log, or the scheme of a store. */
   private static final Map<String, String> BY_NAME =
@@ -26,18 +34,11 @@ public final class Artifacts {
     return artifact == null ? "" : "; add '" + artifact + "' to it";
   }
 
-  /**
-   * That an option is unknown because its artifact is not there, or nothing.
-   *
-   * @param present names of the tables, logs and stores that are there
-   */
-  public static String missingFor(String option, Collection<String> present) {
-    for (Map.Entry<String, String> entry : NAME_BY_PREFIX.entrySet()) {
-      String reader = entry.getValue();
-      if (option.startsWith(entry.getKey()) && !present.contains(reader)) {
-        return "; '" + reader + "' reads it and is not on the class path" + remedy(reader);
-      }
-    }
-    return "";
+  /** The table, log or store that reads the options with the prefix of this one. */
+  public static Optional<String> readerOf(String option) {
+    return NAME_BY_PREFIX.entrySet().stream()
+        .filter(entry -> option.startsWith(entry.getKey()))
+        .map(Map.Entry::getValue)
+        .findFirst();
   }
 }
