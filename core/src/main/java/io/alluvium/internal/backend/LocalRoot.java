@@ -4,6 +4,7 @@ import io.alluvium.StateBackendException;
 import io.alluvium.config.Configuration;
 import io.alluvium.config.CoreOptions;
 import io.alluvium.internal.files.LocalFiles;
+import io.alluvium.internal.files.PathText;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
@@ -47,6 +48,7 @@ record LocalRoot(Path path, Kind kind) {
   }
 
   private static Path parse(String text) {
+    PathText.check(text, text);
     try {
       return Path.of(text);
     } catch (InvalidPathException e) {

@@ -2,6 +2,7 @@ package io.alluvium.internal.blob;
 
 import io.alluvium.StateBackendException;
 import io.alluvium.config.Configuration;
+import io.alluvium.internal.files.PathText;
 import io.alluvium.internal.providers.FoundProviders;
 import io.alluvium.internal.settings.Artifacts;
 import io.alluvium.spi.BlobStore;
@@ -65,6 +66,7 @@ public final class BlobStores {
           "an empty text names no blob store; write file:///dir, s3://bucket/prefix or memory:");
     }
     if (!SCHEME.matcher(text).matches()) {
+      PathText.check(text, text);
       return new File(text).toURI();
     }
     int colon = text.indexOf(':');

@@ -3,6 +3,7 @@ package io.alluvium.internal.blob;
 import io.alluvium.StateBackendException;
 import io.alluvium.config.Configuration;
 import io.alluvium.config.Option;
+import io.alluvium.internal.files.PathText;
 import io.alluvium.spi.BlobStore;
 import io.alluvium.spi.BlobStoreProvider;
 import java.net.URI;
@@ -26,7 +27,10 @@ public final class FileBlobStoreProvider implements BlobStoreProvider {
 
   @Override
   public BlobStore open(URI uri, Configuration configuration) {
-    return new LocalDirectoryBlobStore(directory(uri), uri.toString());
+    Path directory = directory(uri);
+    // A relative one depends on where the process was started: messages tell the whole path.
+    String shown = uri.isOpaque() ? "file://" + directory.toAbsolutePath() : uri.toString();
+    return new LocalDirectoryBlobStore(directory, shown);
   }
 
   private static Path directory(URI uri) {
@@ -43,8 +47,17 @@ public final class FileBlobStoreProvider implements BlobStoreProvider {
     if (path == null || path.isEmpty()) {
       throw StateBackendException.invalid("'" + uri + "' names no directory");
     }
+    PathText.check(uri.toString(), path);
     try {
-      return Path.of(path);
+      Path directory = Path.of(path);
+      if (directory.toAbsolutePath().normalize().getNameCount() == 0) {
+        throw StateBackendException.invalid(
+            "'"
+                + uri
+                + "' is the root of the file system; name a directory below it, such as"
+                + " file:///var/lib/job");
+      }
+      return directory;
     } catch (InvalidPathException e) {
       throw StateBackendException.of(
           StateBackendException.Kind.INVALID,

@@ -3,10 +3,12 @@ package io.alluvium.internal.blob;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import io.alluvium.StateBackendException;
 import io.alluvium.config.Configuration;
 import io.alluvium.spi.BlobStore;
+import java.io.File;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.List;
@@ -53,6 +55,30 @@ class BlobStoresTest {
   @Test
   void open_hostInFileUri_saysThreeSlashes() {
     assertInvalid("file://tmp/x", "'tmp'", "three slashes");
+  }
+
+  @Test
+  void open_pathThatMeansSomethingElse_isRefused() {
+    // On Windows the first ones are what they seem.
+    assumeThat(File.separatorChar).isEqualTo('/');
+    for (String text :
+        List.of("C:\\ck", "c:/ck", "C:", "\\\\server\\ck", "file:C:\\ck", "file:///C:/ck")) {
+      assertInvalid(text, text.substring(text.length() - 2), "path of Windows", "/dir");
+    }
+    for (String text : List.of("~", "~/ck", "~me/ck", "file:~/ck", "file:///~/ck")) {
+      assertInvalid(
+          text, "'" + text + "'", "only a shell expands", System.getProperty("user.home"));
+    }
+    for (String text : List.of("/", "file:///", "file:/", "file:///tmp/..", "/..")) {
+      assertInvalid(text, "root of the file system", "file:///var/lib");
+    }
+  }
+
+  @Test
+  void open_relativeDirectory_isShownWhole() {
+    try (BlobStore store = BlobStores.open("file:target/relative", EMPTY)) {
+      assertThat(store.uri()).isEqualTo("file://" + Path.of("target", "relative").toAbsolutePath());
+    }
   }
 
   @Test
