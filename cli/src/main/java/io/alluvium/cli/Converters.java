@@ -23,22 +23,6 @@ final class Converters {
     }
   }
 
-  /** The id of a checkpoint, as {@code checkpoints list} shows it. */
-  static final class OfCheckpointId implements ITypeConverter<Long> {
-    @Override
-    public Long convert(String text) {
-      try {
-        return Long.valueOf(text);
-      } catch (NumberFormatException e) {
-        throw new TypeConversionException(
-            "'"
-                + text
-                + "' is not the id of a checkpoint; 'alluvium checkpoints list' shows those there"
-                + " are");
-      }
-    }
-  }
-
   /** {@code fail} or {@code skip}. */
   static final class OfBadRecords implements ITypeConverter<BadRecords> {
     @Override

@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -24,7 +25,7 @@ import picocli.CommandLine.Spec;
 /** Shows one checkpoint. Confined to the main thread. */
 @Command(
     name = "show",
-    customSynopsis = "alluvium checkpoints show ID --dir URI [OPTIONS]",
+    customSynopsis = "alluvium checkpoints show ID|latest --dir URI [OPTIONS]",
     description = "Prints what one checkpoint consists of.")
 final class ShowCommand implements Callable<Integer> {
 
@@ -32,9 +33,9 @@ final class ShowCommand implements Callable<Integer> {
 
   @Parameters(
       paramLabel = "ID",
-      converter = Converters.OfCheckpointId.class,
-      description = "The checkpoint's id, as listed.")
-  private long id;
+      converter = CheckpointArgument.Converter.class,
+      description = "The checkpoint's id, as listed, or 'latest'.")
+  private CheckpointArgument wanted = new CheckpointArgument(OptionalLong.empty());
 
   @Mixin private StoreOptions store = new StoreOptions();
 
@@ -42,6 +43,7 @@ final class ShowCommand implements Callable<Integer> {
   public Integer call() {
     CheckpointInspector.Entry found;
     try (StateBackend backend = store.open()) {
+      long id = wanted.idIn(backend.inspector(), store.directory());
       found =
           backend.inspector().list().stream()
               .filter(entry -> entry.checkpoint().filter(c -> c.id() == id).isPresent())

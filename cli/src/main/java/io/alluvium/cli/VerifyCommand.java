@@ -6,6 +6,7 @@ import io.alluvium.cli.runner.Bytes;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.Callable;
 import me.tongfei.progressbar.ProgressBar;
 import picocli.CommandLine;
@@ -18,7 +19,7 @@ import picocli.CommandLine.Spec;
 /** Checks every byte of a checkpoint. Confined to the main thread. */
 @Command(
     name = "verify",
-    customSynopsis = "alluvium checkpoints verify ID --dir URI [OPTIONS]",
+    customSynopsis = "alluvium checkpoints verify ID|latest --dir URI [OPTIONS]",
     description =
         "Reads and checks every byte that a checkpoint refers to, then every other blob under the"
             + " directory, and names what is wrong (exit status 1).")
@@ -28,9 +29,9 @@ final class VerifyCommand implements Callable<Integer> {
 
   @Parameters(
       paramLabel = "ID",
-      converter = Converters.OfCheckpointId.class,
-      description = "The checkpoint's id, as listed.")
-  private long id;
+      converter = CheckpointArgument.Converter.class,
+      description = "The checkpoint's id, as listed, or 'latest'.")
+  private CheckpointArgument wanted = new CheckpointArgument(OptionalLong.empty());
 
   @Mixin private StoreOptions store = new StoreOptions();
 
@@ -39,8 +40,10 @@ final class VerifyCommand implements Callable<Integer> {
     PrintWriter out = spec.commandLine().getOut();
     Tally tally = new Tally();
     CheckpointInspector.Verification found;
+    long id;
     Optional<ProgressBar> bar = Terminal.progressBar("verify", "KB", 1024);
     try (StateBackend backend = store.open()) {
+      id = wanted.idIn(backend.inspector(), store.directory());
       found =
           backend
               .inspector()

@@ -110,6 +110,29 @@ final class CheckpointsCommandTest {
   }
 
   @Test
+  void showAndVerify_latest_takeTheNewest_andNoOlderOneWhenThatIsDamaged() throws IOException {
+    long newest = newest();
+    assertThat(checkpoints("show", "latest").out())
+        .isEqualTo(checkpoints("show", Long.toString(newest)).out())
+        .contains("checkpoint       " + newest + "\n");
+    assertThat(checkpoints("verify", "LATEST").out()).contains("checkpoint " + newest + " and all");
+    Cli.Result mistyped = checkpoints("show", "lastest");
+    assertThat(mistyped.status()).isEqualTo(2);
+    assertThat(mistyped.err()).contains("'lastest'", "'latest'", "checkpoints list");
+
+    flip(manifest(newest));
+    for (String name : new String[] {"show", "verify"}) {
+      Cli.Result damaged = checkpoints(name, "latest");
+      assertThat(damaged.status()).as(name).isEqualTo(1);
+      assertThat(damaged.sentence()).contains("newest checkpoint", "is damaged at offset", "list");
+    }
+    Path empty = Files.createDirectories(dir.resolve("none"));
+    Cli.Result none = Cli.run("checkpoints", "verify", "latest", "--dir", empty.toString());
+    assertThat(none.status()).isEqualTo(1);
+    assertThat(none.sentence()).contains("no checkpoint in '" + empty + "'");
+  }
+
+  @Test
   void showAndVerify_unknownId_areRefused() {
     for (String name : new String[] {"show", "verify"}) {
       Cli.Result result = checkpoints(name, "4711");

@@ -99,7 +99,7 @@ final class RefusalsTest {
       assertThat(result.status()).isEqualTo(2);
       assertThat(result.err())
           .startsWith(
-              "alluvium: 'x' is not the id of a checkpoint; 'alluvium checkpoints list' shows those");
+              "alluvium: 'x' is neither the id of a checkpoint nor 'latest'; 'alluvium checkpoints list' shows those");
     }
   }
 
