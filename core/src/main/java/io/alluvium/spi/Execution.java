@@ -82,7 +82,9 @@ public interface Execution extends AutoCloseable {
     if (failure instanceof RejectedExecutionException
         || (failure instanceof StateBackendException known && known.kind() == Kind.CLOSED)) {
       return StateBackendException.of(
-          Kind.CLOSED, "the threads of this process are stopped", failure);
+          Kind.CLOSED,
+          "the state backend of this process is closed, and its threads have stopped",
+          failure);
     }
     return StateBackendException.unavailable(
         "no thread could be had (" + failure + "); threads may be limited for this process",

@@ -47,7 +47,8 @@ final class DiskProbe {
         LOG.warn(
             "the disk under '{}' needs {} ms to store 4 KB: reads of state beyond the block cache"
                 + " will be slow; point 'state.backend.rocksdb.localdir' to a local or provisioned"
-                + " volume, or raise '{}'",
+                + " volume, or give the block cache more memory: '{}', or the managed memory of a"
+                + " Flink TaskManager where that is used",
             directory,
             nanos / 1_000_000,
             RocksDbOptions.MEMORY.key());

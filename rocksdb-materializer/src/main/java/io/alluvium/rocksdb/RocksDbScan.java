@@ -46,7 +46,7 @@ final class RocksDbScan implements TableScan {
     this.database = database;
     this.guard =
         new UseGuard(
-            "a scan of the table in '" + database.directory() + "'",
+            "this scan, or the keyed backend with its table in '" + database.directory() + "',",
             () -> {
               try {
                 natives.close();

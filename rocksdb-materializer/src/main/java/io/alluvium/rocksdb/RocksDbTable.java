@@ -78,7 +78,7 @@ final class RocksDbTable implements Table, RocksDbHost.Readings {
     this.bulkApply = new BulkApply(database, natives, workDirectory, settings);
     this.guard =
         new UseGuard(
-            "the table in '" + database.directory() + "'",
+            "the keyed backend with its table in '" + database.directory() + "'",
             () -> {
               natives.close();
               whenClosed.accept(this);

@@ -33,7 +33,8 @@ final class RocksDbTables implements TableProvider.Tables {
   private final RocksDbHost host;
   private final AtomicInteger live = new AtomicInteger();
   private final Natives natives = new Natives(live);
-  private final UseGuard guard = new UseGuard("the RocksDB of this process", natives::close);
+  private final UseGuard guard =
+      new UseGuard("the state backend, and with it the RocksDB of this process,", natives::close);
   private final Set<RocksDbTable> open = ConcurrentHashMap.newKeySet();
   private final SharedMemory memory;
   private final DbSettings settings;

@@ -117,7 +117,8 @@ final class ProcessDirectories implements AutoCloseable {
    */
   synchronized void prepare() {
     if (closed) {
-      throw StateBackendException.closed("the local directories of this process are closed");
+      throw StateBackendException.closed(
+          "this state backend is closed, and its local directories are gone");
     }
     if (!held.isEmpty()) {
       return;

@@ -1,6 +1,7 @@
 package io.alluvium.internal.catalog;
 
 import io.alluvium.StateBackendException;
+import io.alluvium.StateBackendException.Kind;
 import io.alluvium.spi.Execution;
 import io.alluvium.spi.Metrics;
 import java.time.Duration;
@@ -60,7 +61,7 @@ final class Chore {
     try {
       finished = work.getAsBoolean();
     } catch (RuntimeException | Error e) {
-      if (Thread.currentThread().isInterrupted()) {
+      if (endsWithProcess(e)) {
         throw e;
       }
       failed(e);
@@ -71,6 +72,12 @@ final class Chore {
     }
     failures = 0;
     return new Outcome(finished, null);
+  }
+
+  /** Whether it failed because the process ends: what is left is the next owner's, and no news. */
+  static boolean endsWithProcess(Throwable failure) {
+    return Thread.currentThread().isInterrupted()
+        || (failure instanceof StateBackendException known && known.kind() == Kind.CLOSED);
   }
 
   private void failed(Throwable failure) {

@@ -146,7 +146,7 @@ final class GarbageCollector {
         Throwable unused = collect(isEverythingListed() ? Scope.KNOWN : Scope.LISTED);
       } catch (RuntimeException | Error e) {
         // Whatever it is, it must not leave a collection behind that never ends.
-        if (Thread.currentThread().isInterrupted()) {
+        if (Chore.endsWithProcess(e)) {
           LOG.debug("a collection of garbage ended with the process: {}", e.toString());
           giveUp();
           return;

@@ -125,7 +125,9 @@ final class Ownership {
       checkUsable();
       if (phase == Phase.OWNER) {
         throw StateBackendException.invalid(
-            "this catalog owns a job already; open another backend to take over again");
+            "this catalog owns a job already; it begins once, with either takeOver or startOver: to"
+                + " take over again, or to start over after all, close this state backend and open"
+                + " another");
       }
     }
   }
@@ -212,7 +214,8 @@ final class Ownership {
   @GuardedBy("lock")
   private void checkUsable() {
     if (phase == Phase.CLOSED) {
-      throw StateBackendException.closed("the checkpoint catalog is closed");
+      throw StateBackendException.closed(
+          "the state backend of this catalog is closed; open another one to go on with the job");
     }
     if (phase == Phase.FENCED) {
       throw StateBackendException.fenced(fencedBy);

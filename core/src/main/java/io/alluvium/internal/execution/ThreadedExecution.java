@@ -159,7 +159,10 @@ public final class ThreadedExecution implements Execution {
       Future<?> future = scheduler.schedule(logged(task), delay.toNanos(), TimeUnit.NANOSECONDS);
       return () -> future.cancel(false);
     } catch (RejectedExecutionException e) {
-      throw StateBackendException.of(Kind.CLOSED, "this process's scheduler is closed", e);
+      throw StateBackendException.of(
+          Kind.CLOSED,
+          "the state backend of this process is closed, and its threads have stopped",
+          e);
     }
   }
 

@@ -323,7 +323,8 @@ final class HeapTable implements Table {
   }
 
   private static StateBackendException closedFailure() {
-    return StateBackendException.closed("this heap table is closed and cannot be used any more");
+    return StateBackendException.closed(
+        "the keyed backend of this heap table is closed and cannot be used any more");
   }
 
   @Override

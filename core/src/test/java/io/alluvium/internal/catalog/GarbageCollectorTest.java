@@ -1,12 +1,17 @@
 package io.alluvium.internal.catalog;
 
 import static io.alluvium.internal.catalog.SharedStore.slot;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.alluvium.CheckpointCatalog.Commit;
+import io.alluvium.StateBackendException;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.Incarnation;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.List;
@@ -57,6 +62,35 @@ class GarbageCollectorTest {
     assertThat(owner.store.calls()).filteredOn(call -> call.is("delete", "data/")).hasSize(1);
     assertThat(shared.names()).containsExactly(fourth.toString(), slot(1), slot(5));
     assertThat(shared.names()).doesNotContain(third.toString());
+  }
+
+  @Test
+  void collection_processCloses_isNoWarning_anyOtherFailureIs() {
+    Owner owner = shared.owner();
+    owner.takeOver();
+    BlobName unused = owner.commitOne(1);
+    var closed = StateBackendException.closed("the state backend is closed");
+    assertThat(saidWhenDeletionThrows(owner, 2, closed)).doesNotContain("WARN");
+    var away = StateBackendException.unavailable("away", new IOException("away"));
+    assertThat(saidWhenDeletionThrows(owner, 3, away))
+        .contains("WARN", "deleting subsumed checkpoints failed", "away");
+  }
+
+  private static String saidWhenDeletionThrows(Owner owner, long id, StateBackendException e) {
+    owner.store.before(
+        call -> call.is("delete", "slots/"),
+        () -> {
+          throw e;
+        });
+    PrintStream before = System.err;
+    ByteArrayOutputStream said = new ByteArrayOutputStream();
+    System.setErr(new PrintStream(said, true, UTF_8));
+    try {
+      BlobName unused = owner.commitOne(id);
+    } finally {
+      System.setErr(before);
+    }
+    return said.toString(UTF_8);
   }
 
   @Test

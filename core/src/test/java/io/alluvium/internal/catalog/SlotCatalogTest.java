@@ -166,7 +166,8 @@ class SlotCatalogTest {
   void takeOver_twice_isInvalid() {
     Owner owner = shared.owner();
     owner.takeOver();
-    Expect.failure(Kind.INVALID, owner::takeOver, "owns a job already");
+    Expect.failure(
+        Kind.INVALID, owner::takeOver, "owns a job already", "startOver", "open another");
   }
 
   @Test
