@@ -1,5 +1,6 @@
 package io.alluvium;
 
+import io.alluvium.internal.arguments.Arguments;
 import io.alluvium.spi.Incarnation;
 import java.time.Instant;
 import java.util.List;
@@ -27,8 +28,12 @@ public record Checkpoint(
     byte[] metadata) {
 
   public Checkpoint {
-    handles = List.copyOf(handles);
-    metadata = metadata.clone();
+    Arguments.check(job, "job");
+    Arguments.check(writer, "writer");
+    Arguments.check(libraryVersion, "libraryVersion");
+    Arguments.check(createdAt, "createdAt");
+    handles = Arguments.copy(handles, "handles");
+    metadata = Arguments.notNull(metadata, "metadata").clone();
   }
 
   @Override

@@ -1,5 +1,6 @@
 package io.alluvium;
 
+import io.alluvium.internal.arguments.Arguments;
 import io.alluvium.spi.Incarnation;
 import java.util.List;
 import java.util.Optional;
@@ -91,7 +92,11 @@ public interface CheckpointCatalog {
    * @param written whether a manifest was written
    * @param manifestBytes its size
    */
-  record Commit(Checkpoint checkpoint, boolean written, long manifestBytes) {}
+  record Commit(Checkpoint checkpoint, boolean written, long manifestBytes) {
+    public Commit {
+      Arguments.check(checkpoint, "checkpoint");
+    }
+  }
 
   /**
    * Deletes now, on this thread, what only retired checkpoints needed; otherwise this happens in

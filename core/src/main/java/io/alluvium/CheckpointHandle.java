@@ -1,5 +1,6 @@
 package io.alluvium;
 
+import io.alluvium.internal.arguments.Arguments;
 import io.alluvium.internal.catalog.CheckpointHandleFormat;
 import io.alluvium.serializer.SerializerSnapshot;
 import io.alluvium.spi.BlobName;
@@ -48,14 +49,18 @@ public record CheckpointHandle(
   public record Part(
       KeyGroupRange keyGroups, Optional<Materialization> materialization, List<BlockRef> blocks) {
     public Part {
-      blocks = List.copyOf(blocks);
+      Arguments.check(keyGroups, "keyGroups");
+      Arguments.check(materialization, "materialization");
+      blocks = Arguments.copy(blocks, "blocks");
     }
   }
 
   public CheckpointHandle {
-    parts = List.copyOf(parts);
-    tail = List.copyOf(tail);
-    states = List.copyOf(states);
+    Arguments.check(keyGroups, "keyGroups");
+    Arguments.check(key, "key");
+    parts = Arguments.copy(parts, "parts");
+    tail = Arguments.copy(tail, "tail");
+    states = Arguments.copy(states, "states");
   }
 
   /**
@@ -72,7 +77,8 @@ public record CheckpointHandle(
    * @throws StateBackendException {@code CORRUPT}, or {@code INCOMPATIBLE} for a newer version
    */
   public static CheckpointHandle decode(byte[] bytes) {
-    List<CheckpointHandle> handles = CheckpointHandleFormat.decode(bytes);
+    List<CheckpointHandle> handles =
+        CheckpointHandleFormat.decode(Arguments.notNull(bytes, "bytes"));
     if (handles.size() != 1) {
       throw StateBackendException.corrupt("one handle was expected, found " + handles.size());
     }
@@ -88,6 +94,7 @@ public record CheckpointHandle(
 
   /** As {@link #blobs}, one by one; a name may come more than once. */
   public void forEachBlob(Consumer<BlobName> action) {
+    Arguments.check(action, "action");
     for (Part part : parts) {
       part.materialization()
           .ifPresent(files -> files.files().forEach(file -> action.accept(file.blob())));

@@ -1,5 +1,6 @@
 package io.alluvium;
 
+import io.alluvium.internal.arguments.Arguments;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -20,7 +21,13 @@ public interface CheckpointInspector {
    * @param problem what is wrong with it; empty when sound
    */
   record Entry(
-      String blobName, long sizeBytes, Optional<Checkpoint> checkpoint, Optional<String> problem) {}
+      String blobName, long sizeBytes, Optional<Checkpoint> checkpoint, Optional<String> problem) {
+    public Entry {
+      Arguments.check(blobName, "blobName");
+      Arguments.check(checkpoint, "checkpoint");
+      Arguments.check(problem, "problem");
+    }
+  }
 
   /**
    * Every manifest, oldest first; takeover records are left out, and slots that cannot be read and
@@ -56,8 +63,8 @@ public interface CheckpointInspector {
    */
   record Verification(List<String> problems, List<String> orphans) {
     public Verification {
-      problems = List.copyOf(problems);
-      orphans = List.copyOf(orphans);
+      problems = Arguments.copy(problems, "problems");
+      orphans = Arguments.copy(orphans, "orphans");
     }
   }
 
@@ -68,7 +75,11 @@ public interface CheckpointInspector {
    * @param bytes their size
    * @param kept blobs left alone because their owner may still need them
    */
-  record Collection(List<String> deleted, long bytes, int kept) {}
+  record Collection(List<String> deleted, long bytes, int kept) {
+    public Collection {
+      deleted = Arguments.copy(deleted, "deleted");
+    }
+  }
 
   /**
    * Deletes blobs that no retained manifest reaches. Spares everything of the newest incarnation

@@ -1,5 +1,6 @@
 package io.alluvium;
 
+import io.alluvium.internal.arguments.Arguments;
 import io.alluvium.spi.BlobNames;
 import io.alluvium.spi.BlobStore;
 import io.alluvium.spi.Execution;
@@ -42,7 +43,22 @@ public record Components(
       BlobNames names,
       Tables tables,
       Runnable whenMaterialized,
-      Optional<LocalTableFiles> localFiles) {}
+      Optional<LocalTableFiles> localFiles) {
+    public Host {
+      Arguments.check(names, "names");
+      Arguments.check(tables, "tables");
+      Arguments.check(whenMaterialized, "whenMaterialized");
+      Arguments.check(localFiles, "localFiles");
+    }
+  }
+
+  public Components {
+    Arguments.check(store, "store");
+    Arguments.check(execution, "execution");
+    Arguments.check(random, "random");
+    Arguments.check(metrics, "metrics");
+    Arguments.check(host, "host");
+  }
 
   public Components(
       Optional<BlobStore> store,
@@ -57,10 +73,12 @@ public record Components(
   }
 
   public Components withMetrics(Metrics newMetrics) {
-    return new Components(store, execution, random, newMetrics, host);
+    return new Components(
+        store, execution, random, Arguments.notNull(newMetrics, "newMetrics"), host);
   }
 
   public Components withStore(BlobStore newStore) {
-    return new Components(Optional.of(newStore), execution, random, metrics, host);
+    return new Components(
+        Optional.of(Arguments.notNull(newStore, "newStore")), execution, random, metrics, host);
   }
 }

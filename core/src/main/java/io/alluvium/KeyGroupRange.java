@@ -1,5 +1,7 @@
 package io.alluvium;
 
+import io.alluvium.internal.arguments.Arguments;
+
 /**
  * A half-open range {@code [from, to)} of key groups, the part of the key space that one subtask
  * owns. Immutable.
@@ -74,6 +76,7 @@ public record KeyGroupRange(int from, int to) {
 
   /** The common part of both ranges; an empty range when there is none. */
   public KeyGroupRange intersect(KeyGroupRange other) {
+    Arguments.check(other, "other");
     int start = Math.max(from, other.from);
     int end = Math.min(to, other.to);
     return start < end ? new KeyGroupRange(start, end) : new KeyGroupRange(start, start);

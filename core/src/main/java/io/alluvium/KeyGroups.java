@@ -1,5 +1,6 @@
 package io.alluvium;
 
+import io.alluvium.internal.arguments.Arguments;
 import io.alluvium.serializer.ByteWriter;
 import io.alluvium.serializer.Serializer;
 
@@ -23,6 +24,7 @@ public final class KeyGroups<K> {
    *     KeyGroupRange#MAX_KEY_GROUPS}
    */
   public KeyGroups(Serializer<K> serializer, int maxParallelism) {
+    Arguments.check(serializer, "serializer");
     if (maxParallelism < 1 || maxParallelism > KeyGroupRange.MAX_KEY_GROUPS) {
       throw StateBackendException.invalid(
           "maximum parallelism "
@@ -37,6 +39,7 @@ public final class KeyGroups<K> {
 
   /** The key group of a key, from 0 to the maximum parallelism, exclusive. */
   public int of(K key) {
+    Arguments.check(key, "key");
     scratch.clear();
     serializer.write(key, scratch);
     return ofBytes(scratch.array(), scratch.length(), maxParallelism);
@@ -44,7 +47,7 @@ public final class KeyGroups<K> {
 
   /** The key group of a key whose serialized form is the first {@code length} bytes. */
   public static int ofBytes(byte[] key, int length, int maxParallelism) {
-    return (murmur3(key, length) & Integer.MAX_VALUE) % maxParallelism;
+    return (murmur3(Arguments.notNull(key, "key"), length) & Integer.MAX_VALUE) % maxParallelism;
   }
 
   private static int murmur3(byte[] key, int length) {

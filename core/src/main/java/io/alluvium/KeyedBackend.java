@@ -14,12 +14,11 @@ import java.util.stream.Stream;
  *
  * <p>Confined to the task thread, except {@link #confirm}, {@link #abort}, {@link #states} and
  * {@link #restoreReport}, which any thread may call. The task thread is the first that selects a
- * key, takes a checkpoint, lists keys or calls {@link #idle}; until then one thread may make the
- * backend and register its states, and hand it to another. It stays the owner until it ends or
- * calls {@link #handOver}. Whatever another thread calls meanwhile is {@code INVALID} and changes
- * nothing. Reads and writes of a state are not checked, because they are too many: a state belongs
- * to the same thread. To take checkpoints by a timer, send them to the task thread through its
- * queue.
+ * key, reads or writes a state or a timer, takes a checkpoint, lists keys or calls {@link #idle};
+ * until then one thread may make the backend and register its states, and hand it to another. It
+ * stays the owner until it ends or calls {@link #handOver}. Whatever another thread calls
+ * meanwhile, on the backend, its states, iterators or streams, is {@code INVALID} and changes
+ * nothing. To take checkpoints by a timer, send them to the task thread through its queue.
  *
  * <p>No call waits for storage, except that a write waits while the changelog's bytes in flight are
  * at their bound ({@code dstl.dfs.upload.max-in-flight}).

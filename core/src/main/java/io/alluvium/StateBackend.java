@@ -3,6 +3,7 @@ package io.alluvium;
 import io.alluvium.bytes.ByteBackend;
 import io.alluvium.config.Configuration;
 import io.alluvium.config.Option;
+import io.alluvium.internal.arguments.Arguments;
 import io.alluvium.serializer.Serializer;
 import java.util.List;
 import java.util.Map;
@@ -23,6 +24,7 @@ public interface StateBackend extends AutoCloseable {
    */
   static StateBackend open(Properties properties) {
     Map<String, String> values = new java.util.LinkedHashMap<>();
+    Arguments.check(properties, "properties");
     for (String key : properties.stringPropertyNames()) {
       values.put(key, properties.getProperty(key));
     }

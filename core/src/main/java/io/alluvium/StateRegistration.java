@@ -1,5 +1,6 @@
 package io.alluvium;
 
+import io.alluvium.internal.arguments.Arguments;
 import io.alluvium.serializer.SerializerSnapshot;
 import java.util.List;
 
@@ -20,6 +21,9 @@ public record StateRegistration(
     List<SerializerSnapshot> values) {
 
   public StateRegistration {
-    values = List.copyOf(values);
+    Arguments.check(name, "name");
+    Arguments.check(kind, "kind");
+    Arguments.check(namespace, "namespace");
+    values = Arguments.copy(values, "values");
   }
 }

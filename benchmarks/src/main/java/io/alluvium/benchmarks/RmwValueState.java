@@ -26,11 +26,11 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Measures a read-modify-write of a value state on RocksDB through the public API, like a counting
- * operator: select a key, read the value, write the value. With the changelog off, this measures
- * only the table. With the changelog on, it includes the append, the seal, the compression and the
- * upload of segments to a local directory. No checkpoints are taken, so that each mode shows its
- * cost per record. Confined to the benchmark's thread.
+ * Measures a read-modify-write of a value state through the public API, on RocksDB unless another
+ * table is set, like a counting operator: select a key, read the value, write the value. With the
+ * changelog off, this measures only the table. With the changelog on, it includes the append, the
+ * seal, the compression and the upload of segments to a local directory. No checkpoints are taken,
+ * so that each mode shows its cost per record. Confined to the benchmark's thread.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -44,6 +44,9 @@ public class RmwValueState {
 
   @Param({"false", "true"})
   String changelog = "";
+
+  @Param("rocksdb")
+  String table = "";
 
   @Param("500000")
   int keys;
@@ -67,6 +70,8 @@ public class RmwValueState {
     backend =
         StateBackend.open(
             Map.of(
+                "state.backend.type",
+                table,
                 "state.checkpoints.dir",
                 directory.resolve("checkpoints").toUri().toString(),
                 "state.backend.rocksdb.localdir",

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.alluvium.Checkpoint;
+import io.alluvium.CheckpointCatalog;
 import io.alluvium.CheckpointHandle;
 import io.alluvium.KeyGroupRange;
 import io.alluvium.KeyedBackend;
@@ -14,8 +15,18 @@ import io.alluvium.StateBackendException.Kind;
 import io.alluvium.bytes.ByteBackend;
 import io.alluvium.serializer.ByteWriter;
 import io.alluvium.serializer.Serializers;
+import io.alluvium.state.AggregateFunction;
+import io.alluvium.state.AggregatingState;
+import io.alluvium.state.ListState;
+import io.alluvium.state.MapState;
+import io.alluvium.state.Namespaced;
+import io.alluvium.state.ReducingState;
 import io.alluvium.state.StateDescriptor;
+import io.alluvium.state.Timer;
+import io.alluvium.state.TimerQueue;
 import io.alluvium.state.ValueState;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.List;
@@ -27,6 +38,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -82,9 +94,12 @@ final class WrongThreadTest {
     assertThatThrownBy(() -> run(timer, wrong))
         .isInstanceOfSatisfying(
             StateBackendException.class, e -> assertThat(e.kind()).isEqualTo(Kind.INVALID))
-        .hasMessageContaining(call + " was called by thread 'timer'")
+        .hasMessageStartingWith(call)
+        .hasMessageContaining("was called by thread 'timer'")
         .hasMessageContaining("belongs to thread 'task'")
-        .hasMessageContaining("queue");
+        .hasMessageContaining("two threads")
+        .hasMessageContaining("queue")
+        .hasMessageContaining("handOver");
   }
 
   @ParameterizedTest
@@ -118,6 +133,105 @@ final class WrongThreadTest {
     }
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"rocksdb", "heap"})
+  void anyCallOnAState_onAnotherThreadThanTheTask_isInvalidAndChangesNothing(String table) {
+    try (StateBackend backend = open(table)) {
+      assertThat(backend.catalog().takeOver("job")).isEmpty();
+      KeyedBackend<Long> keyed = backend.keyed(Serializers.int64(), KEY_GROUPS, ALL);
+      var number = Serializers.int64();
+      MapState<Long, Long> map = keyed.state(StateDescriptor.map("m", number, number));
+      TimerQueue<Long, Long> timers = keyed.timers("t", number);
+      ListState<Long> list = keyed.state(StateDescriptor.list("l", number));
+      ReducingState<Long> reducing = keyed.state(StateDescriptor.reducing("r", number, Long::sum));
+      AggregatingState<Long, Long> aggregating =
+          keyed.state(StateDescriptor.aggregating("a", number, new Sum()));
+      Namespaced<Long, ValueState<Long>> windows =
+          keyed.state(StateDescriptor.value("w", number), number);
+      run(
+          task,
+          () -> {
+            keyed.setCurrentKey(7L);
+            map.put(2L, 3L);
+            list.add(4L);
+            timers.register(5L, 6);
+            windows.in(8L).update(9L);
+          });
+      var entries = on(task, map::iterator);
+      var keys = on(task, () -> keyed.keys(map));
+      var keyIterator = on(task, keys::iterator);
+      everyCallIsRefused(map, MapState.class);
+      everyCallIsRefused(timers, TimerQueue.class);
+      everyCallIsRefused(list, ListState.class);
+      everyCallIsRefused(windows, Namespaced.class);
+      everyCallIsRefused(on(task, () -> windows.in(8L)), ValueState.class);
+      everyCallIsRefused(reducing, ReducingState.class);
+      everyCallIsRefused(aggregating, AggregatingState.class);
+      refused("next", entries::next);
+      refused("hasNext", () -> assertThat(entries.hasNext()).isTrue());
+      refused("hasNext", () -> assertThat(keyIterator.hasNext()).isTrue());
+      refused("close", keys::close);
+      refused("currentKey", keyed::currentKey);
+
+      run(
+          task,
+          () -> {
+            assertThat(entries.next()).isEqualTo(Map.entry(2L, 3L));
+            assertThat(keyIterator.next()).isEqualTo(7L);
+            keys.close();
+            assertThat(map.get(2L)).isEqualTo(3L);
+            assertThat(map.contains(1L)).isFalse();
+            assertThat(list.get()).containsExactly(4L);
+            assertThat(windows.in(8L).value()).isEqualTo(9L);
+            assertThat(timers.poll()).isEqualTo(new Timer<>(6, 7L, 5L));
+            assertThat(timers.isEmpty()).isTrue();
+          });
+    }
+  }
+
+  private static final class Sum implements AggregateFunction<Long, Long, Long> {
+    @Override
+    public Long createAccumulator() {
+      return 0L;
+    }
+
+    @Override
+    public Long add(Long value, Long accumulator) {
+      return value + accumulator;
+    }
+
+    @Override
+    public Long result(Long accumulator) {
+      return accumulator;
+    }
+  }
+
+  /** A kind of state that gains a method is covered at once. */
+  private void everyCallIsRefused(Object state, Class<?> kind) {
+    for (Method method : kind.getMethods()) {
+      Object[] arguments =
+          Stream.of(method.getParameterTypes()).map(WrongThreadTest::sample).toArray();
+      refused(
+          method.getName() + " of ",
+          () -> {
+            try {
+              Object unused = method.invoke(state, arguments);
+            } catch (InvocationTargetException e) {
+              throw (RuntimeException) e.getCause();
+            } catch (IllegalAccessException e) {
+              throw new AssertionError(e);
+            }
+          });
+    }
+  }
+
+  private static Object sample(Class<?> type) {
+    if (type == List.class) {
+      return List.of(1L);
+    }
+    return type == Map.class ? Map.of(1L, 1L) : (Object) 1L;
+  }
+
   @Test
   void handOver_theNextThreadOwnsIt() {
     try (StateBackend backend = open("heap")) {
@@ -142,6 +256,44 @@ final class WrongThreadTest {
       assertThat(keyed.checkpoint(1).join()).isNotNull();
       keyed.close();
     }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"rocksdb", "heap"})
+  void afterClose_whatIsTold_namesWhatTheUserClosed(String table) {
+    StateBackend backend = open(table);
+    assertThat(backend.catalog().takeOver("job")).isEmpty();
+    CheckpointCatalog catalog = backend.catalog();
+    KeyedBackend<String> keyed = backend.keyed(Serializers.string(), KEY_GROUPS, ALL);
+    ValueState<Long> value = keyed.state(StateDescriptor.value("v", Serializers.int64()));
+    keyed.setCurrentKey("k");
+    value.update(1L);
+    keyed.close();
+    for (Runnable call :
+        List.<Runnable>of(
+            () -> value.update(2L),
+            () -> assertThat(value.value()).isNull(),
+            keyed::idle,
+            () -> keyed.setCurrentKey("k"),
+            () -> keyed.checkpoint(1).join())) {
+      assertClosed(call, "keyed backend");
+    }
+    backend.close();
+    for (Runnable call :
+        List.<Runnable>of(
+            () -> assertThat(catalog.takeOver("job")).isEmpty(),
+            () -> assertThat(catalog.latest()).isEmpty(),
+            () -> assertThat(backend.inspector().list()).isEmpty(),
+            () -> assertThat(backend.keyed(Serializers.string(), KEY_GROUPS, ALL)).isNull())) {
+      assertClosed(call, "state backend");
+    }
+  }
+
+  private static void assertClosed(Runnable call, String what) {
+    assertThatThrownBy(call::run)
+        .isInstanceOfSatisfying(
+            StateBackendException.class, e -> assertThat(e.kind()).isEqualTo(Kind.CLOSED))
+        .hasMessageContaining(what);
   }
 
   @Test

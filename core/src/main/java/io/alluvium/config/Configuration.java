@@ -1,6 +1,7 @@
 package io.alluvium.config;
 
 import io.alluvium.StateBackendException;
+import io.alluvium.internal.arguments.Arguments;
 import io.alluvium.internal.settings.Suggestion;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -9,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Settings, checked once: every value parses and lies within its bounds, every required one is
@@ -44,14 +46,20 @@ public final class Configuration {
    */
   public static Configuration of(
       Map<String, String> values, Collection<Option<?>> options, UnaryOperator<String> whyUnknown) {
+    Arguments.check(values, "values");
+    Arguments.check(whyUnknown, "whyUnknown");
     Map<String, Option<?>> known = new TreeMap<>();
-    for (Option<?> option : options) {
+    for (Option<?> option : Arguments.copy(options, "options")) {
       known.put(option.key(), option);
     }
     List<String> problems = new ArrayList<>();
     Map<String, String> checked = new LinkedHashMap<>();
     values.forEach(
         (key, text) -> {
+          if (key == null || text == null) {
+            problems.add(nullProblem(key));
+            return;
+          }
           Option<?> option = known.get(key);
           if (option != null) {
             check(option, text, problems);
@@ -76,6 +84,12 @@ public final class Configuration {
     return new Configuration(checked);
   }
 
+  private static String nullProblem(@Nullable String key) {
+    return key == null
+        ? "the settings hold a null in the place of an option"
+        : "the value of '" + key + "' is null; leave the option out to get its default";
+  }
+
   private static void check(Option<?> option, String text, List<String> problems) {
     try {
       Object unused = option.parser().apply(text);
@@ -86,11 +100,12 @@ public final class Configuration {
 
   /** {@code "; did you mean '...'?"} for a key that is not known, or nothing. */
   public static String suggestion(String key, Collection<String> known) {
-    return Suggestion.of(key, known);
+    return Suggestion.of(Arguments.notNull(key, "key"), Arguments.copy(known, "known"));
   }
 
   /** The value of an option, or its default. */
   public <T> T get(Option<T> option) {
+    Arguments.check(option, "option");
     String text = values.get(option.key());
     if (text == null) {
       text =
@@ -104,7 +119,7 @@ public final class Configuration {
 
   /** Whether the user gave a value, as opposed to the default. */
   public boolean isSet(Option<?> option) {
-    return values.containsKey(option.key());
+    return values.containsKey(Arguments.notNull(option, "option").key());
   }
 
   /** The given values as text, by key. */

@@ -1,5 +1,6 @@
 package io.alluvium.config;
 
+import io.alluvium.internal.arguments.Arguments;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.regex.Matcher;
@@ -20,7 +21,7 @@ public final class Durations {
    * 0} needs no unit.
    */
   public static Duration parse(String text) {
-    Matcher matcher = TEXT.matcher(text);
+    Matcher matcher = TEXT.matcher(Arguments.notNull(text, "text"));
     if (!matcher.matches()) {
       throw notADuration();
     }
@@ -53,6 +54,7 @@ public final class Durations {
 
   /** The shortest exact form that {@link #parse} reads. */
   public static String format(Duration duration) {
+    Arguments.check(duration, "duration");
     long nanos = duration.toNanosPart();
     if (nanos % 1_000_000 != 0) {
       return duration.toNanos() / 1000 + "us";

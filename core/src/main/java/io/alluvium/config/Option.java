@@ -1,5 +1,6 @@
 package io.alluvium.config;
 
+import io.alluvium.internal.arguments.Arguments;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
@@ -27,9 +28,23 @@ public record Option<T>(
     String range,
     String doc) {
 
+  public Option {
+    Arguments.check(key, "key");
+    Arguments.check(parser, "parser");
+    Arguments.check(defaultText, "defaultText");
+    Arguments.check(range, "range");
+    Arguments.check(doc, "doc");
+  }
+
   /** Free text; {@code defaultText} may be {@code ""}, which means "not set". */
   public static Option<String> text(String key, String defaultText, String doc) {
-    return new Option<>(key, Function.identity(), Optional.of(defaultText), false, "text", doc);
+    return new Option<>(
+        key,
+        Function.identity(),
+        Optional.of(Arguments.notNull(defaultText, "defaultText")),
+        false,
+        "text",
+        doc);
   }
 
   public static Option<String> requiredText(String key, String doc) {
@@ -71,6 +86,8 @@ public record Option<T>(
   /** A duration such as {@code 300ms}, {@code 2s}, {@code 10 min}. */
   public static Option<Duration> duration(
       String key, String defaultText, Duration min, Duration max, String doc) {
+    Arguments.check(min, "min");
+    Arguments.check(max, "max");
     return new Option<>(
         key,
         text -> {
@@ -81,7 +98,7 @@ public record Option<T>(
           }
           return value;
         },
-        Optional.of(defaultText),
+        Optional.of(Arguments.notNull(defaultText, "defaultText")),
         false,
         "duration from " + Durations.format(min) + " to " + Durations.format(max),
         doc);
@@ -100,7 +117,7 @@ public record Option<T>(
           }
           return value;
         },
-        Optional.of(defaultText),
+        Optional.of(Arguments.notNull(defaultText, "defaultText")),
         false,
         "size from " + Sizes.format(minBytes) + " to " + Sizes.format(maxBytes),
         doc);
@@ -108,6 +125,7 @@ public record Option<T>(
 
   public static Option<String> choice(
       String key, String defaultText, List<String> choices, String doc) {
+    Arguments.check(choices, "choices");
     return new Option<>(
         key,
         text -> {
@@ -117,7 +135,7 @@ public record Option<T>(
           }
           return lower;
         },
-        Optional.of(defaultText),
+        Optional.of(Arguments.notNull(defaultText, "defaultText")),
         false,
         "one of " + String.join(", ", choices),
         doc);
@@ -125,6 +143,7 @@ public record Option<T>(
 
   /** The same option, whose values must also pass a check that throws as {@link #parser} does. */
   public Option<T> checkedBy(Consumer<T> check) {
+    Arguments.check(check, "check");
     return new Option<>(
         key,
         text -> {

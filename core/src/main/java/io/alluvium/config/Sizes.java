@@ -1,5 +1,6 @@
 package io.alluvium.config;
 
+import io.alluvium.internal.arguments.Arguments;
 import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -16,7 +17,7 @@ public final class Sizes {
 
   /** Throws {@code IllegalArgumentException} whose message completes "the value ...". */
   public static long parse(String text) {
-    Matcher matcher = TEXT.matcher(text);
+    Matcher matcher = TEXT.matcher(Arguments.notNull(text, "text"));
     if (!matcher.matches()) {
       throw notASize();
     }

@@ -1,6 +1,7 @@
 package io.alluvium.serializer;
 
 import io.alluvium.StateBackendException;
+import io.alluvium.internal.arguments.Arguments;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -20,7 +21,7 @@ abstract class CompositeSerializer<T> implements Serializer<T> {
     this.parts = List.of(parts);
     ByteWriter schema = new ByteWriter();
     for (Serializer<?> part : parts) {
-      part.snapshot().write(schema);
+      Arguments.snapshotOf(part, "a part of '" + id + "'").write(schema);
     }
     this.snapshot = new SerializerSnapshot(id, 1, schema.toByteArray());
   }

@@ -1,6 +1,7 @@
 package io.alluvium.serializer;
 
 import io.alluvium.StateBackendException;
+import io.alluvium.internal.arguments.Arguments;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
@@ -62,7 +63,7 @@ final class RecordSerializer<R extends Record> implements Serializer<R> {
                     .asType(MethodType.methodType(Object.class, Object.class)),
                 serializer);
         schema.writeString(declared[i].getName());
-        serializer.snapshot().write(schema);
+        Arguments.snapshotOf(serializer, "a component of " + type.getName()).write(schema);
       }
       Constructor<R> canonical = type.getDeclaredConstructor(types);
       canonical.setAccessible(true);

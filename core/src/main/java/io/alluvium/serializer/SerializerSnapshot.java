@@ -1,5 +1,6 @@
 package io.alluvium.serializer;
 
+import io.alluvium.internal.arguments.Arguments;
 import java.util.Arrays;
 
 /**
@@ -14,7 +15,8 @@ import java.util.Arrays;
 public record SerializerSnapshot(String id, int version, byte[] schema) {
 
   public SerializerSnapshot {
-    schema = schema.clone();
+    Arguments.check(id, "id");
+    schema = Arguments.notNull(schema, "schema").clone();
   }
 
   @Override
@@ -23,12 +25,14 @@ public record SerializerSnapshot(String id, int version, byte[] schema) {
   }
 
   public void write(ByteWriter out) {
+    Arguments.check(out, "out");
     out.writeString(id);
     out.writeVarInt(version);
     out.writeByteArray(schema);
   }
 
   public static SerializerSnapshot read(ByteReader in) {
+    Arguments.check(in, "in");
     return new SerializerSnapshot(in.readString(), in.readVarInt(), in.readByteArray());
   }
 

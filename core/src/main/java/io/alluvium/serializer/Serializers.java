@@ -1,5 +1,6 @@
 package io.alluvium.serializer;
 
+import io.alluvium.internal.arguments.Arguments;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.time.Duration;
@@ -98,25 +99,26 @@ public final class Serializers {
 
   /** Lists; read as an {@code ArrayList}. */
   public static <E> Serializer<List<E>> list(Serializer<E> element) {
-    return new ListSerializer<>(element);
+    return new ListSerializer<>(Arguments.notNull(element, "element"));
   }
 
   /** Sets; the iteration order is stored and restored. Not for keys. */
   public static <E> Serializer<Set<E>> set(Serializer<E> element) {
-    return new SetSerializer<>(element);
+    return new SetSerializer<>(Arguments.notNull(element, "element"));
   }
 
   /** Maps; the iteration order is stored and restored. Not for keys. */
   public static <K, V> Serializer<Map<K, V>> map(Serializer<K> key, Serializer<V> value) {
-    return new MapSerializer<>(key, value);
+    return new MapSerializer<>(Arguments.notNull(key, "key"), Arguments.notNull(value, "value"));
   }
 
   public static <A, B> Serializer<Pair<A, B>> pair(Serializer<A> first, Serializer<B> second) {
-    return new PairSerializer<>(first, second);
+    return new PairSerializer<>(
+        Arguments.notNull(first, "first"), Arguments.notNull(second, "second"));
   }
 
   public static <E> Serializer<Optional<E>> optional(Serializer<E> value) {
-    return new OptionalSerializer<>(value);
+    return new OptionalSerializer<>(Arguments.notNull(value, "value"));
   }
 
   /**
@@ -125,7 +127,7 @@ public final class Serializers {
    * constant is {@code INCOMPATIBLE}.
    */
   public static <E extends Enum<E>> Serializer<E> enumOf(Class<E> type) {
-    return EnumSerializer.of(type);
+    return EnumSerializer.of(Arguments.notNull(type, "type"));
   }
 
   /**
@@ -155,6 +157,8 @@ public final class Serializers {
    */
   public static <R extends Record> Serializer<R> record(
       Class<R> type, Map<Class<?>, Serializer<?>> others) {
+    Arguments.check(type, "type");
+    Arguments.check(others, "others");
     return new ComponentTypes(others).record(type);
   }
 }

@@ -4,9 +4,8 @@ import io.alluvium.StateBackendException;
 import io.alluvium.StateKind;
 import io.alluvium.serializer.Serializer;
 import java.util.List;
-import java.util.Objects;
 import java.util.function.BinaryOperator;
-import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A user's declaration of a state: its name and formats. The type parameter is the state that
@@ -44,20 +43,21 @@ public sealed interface StateDescriptor<S extends State> {
     return new Aggregating<>(name, accumulator, function);
   }
 
-  @SuppressWarnings("ConstantValue") // the compiler checks our callers, not our users
-  private static void check(String name, Object... parts) {
-    if (name == null || Stream.of(parts).anyMatch(Objects::isNull)) {
+  private static void check(String state, @Nullable Object part, String partName) {
+    if (part == null) {
       throw StateBackendException.invalid(
           "state '"
-              + name
-              + "' is described with a null; it needs a name, its serializers and, where it has one,"
-              + " its function");
+              + state
+              + "' is described with a null '"
+              + partName
+              + "'; it needs a name, its serializers and, where it has one, its function");
     }
   }
 
   record Value<V>(String name, Serializer<V> value) implements StateDescriptor<ValueState<V>> {
     public Value {
-      StateDescriptor.check(name, value);
+      StateDescriptor.check(name, name, "name");
+      StateDescriptor.check(name, value, "value");
     }
 
     @Override
@@ -73,7 +73,8 @@ public sealed interface StateDescriptor<S extends State> {
 
   record ListOf<E>(String name, Serializer<E> element) implements StateDescriptor<ListState<E>> {
     public ListOf {
-      StateDescriptor.check(name, element);
+      StateDescriptor.check(name, name, "name");
+      StateDescriptor.check(name, element, "element");
     }
 
     @Override
@@ -90,7 +91,9 @@ public sealed interface StateDescriptor<S extends State> {
   record MapOf<UK, UV>(String name, Serializer<UK> userKey, Serializer<UV> value)
       implements StateDescriptor<MapState<UK, UV>> {
     public MapOf {
-      StateDescriptor.check(name, userKey, value);
+      StateDescriptor.check(name, name, "name");
+      StateDescriptor.check(name, userKey, "userKey");
+      StateDescriptor.check(name, value, "value");
     }
 
     @Override
@@ -107,7 +110,9 @@ public sealed interface StateDescriptor<S extends State> {
   record Reducing<V>(String name, Serializer<V> value, BinaryOperator<V> function)
       implements StateDescriptor<ReducingState<V>> {
     public Reducing {
-      StateDescriptor.check(name, value, function);
+      StateDescriptor.check(name, name, "name");
+      StateDescriptor.check(name, value, "value");
+      StateDescriptor.check(name, function, "function");
     }
 
     @Override
@@ -125,7 +130,9 @@ public sealed interface StateDescriptor<S extends State> {
       String name, Serializer<ACC> accumulator, AggregateFunction<IN, ACC, OUT> function)
       implements StateDescriptor<AggregatingState<IN, OUT>> {
     public Aggregating {
-      StateDescriptor.check(name, accumulator, function);
+      StateDescriptor.check(name, name, "name");
+      StateDescriptor.check(name, accumulator, "accumulator");
+      StateDescriptor.check(name, function, "function");
     }
 
     @Override

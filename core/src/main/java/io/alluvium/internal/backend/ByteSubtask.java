@@ -7,6 +7,7 @@ import io.alluvium.StateBackendException;
 import io.alluvium.StateRegistration;
 import io.alluvium.bytes.ByteBackend;
 import io.alluvium.bytes.ByteQueue;
+import io.alluvium.internal.arguments.Arguments;
 import io.alluvium.internal.catalog.LiveRegistration;
 import io.alluvium.internal.materialize.Bases;
 import io.alluvium.internal.materialize.TableMaterializer;
@@ -134,46 +135,61 @@ final class ByteSubtask implements ByteBackend {
 
   @Override
   public boolean get(byte[] key, int keyLength, ByteWriter into) {
+    Arguments.check(key, "key");
+    Arguments.check(into, "into");
     return parts.writes.get(key, keyLength, into);
   }
 
   @Override
   public void put(byte[] key, int keyLength, byte[] value, int valueLength) {
+    Arguments.check(key, "key");
+    Arguments.check(value, "value");
     parts.writes.put(key, keyLength, value, valueLength);
   }
 
   @Override
   public void delete(byte[] key, int keyLength) {
+    Arguments.check(key, "key");
     parts.writes.delete(key, keyLength);
   }
 
   @Override
   public void deleteRange(byte[] prefix, int prefixLength) {
+    Arguments.check(prefix, "prefix");
     parts.writes.deleteRange(prefix, prefixLength);
   }
 
   @Override
   public void merge(byte[] key, int keyLength, byte[] operand, int operandLength) {
+    Arguments.check(key, "key");
+    Arguments.check(operand, "operand");
     parts.writes.merge(key, keyLength, operand, operandLength);
   }
 
   @Override
   public void load(byte[] key, int keyLength, byte[] value, int valueLength) {
+    Arguments.check(key, "key");
+    Arguments.check(value, "value");
     parts.writes.load(key, keyLength, value, valueLength);
   }
 
   @Override
   public TableScan scan(byte[] prefix, int prefixLength) {
+    Arguments.check(prefix, "prefix");
     return parts.writes.scan(prefix, prefixLength);
   }
 
   @Override
   public TableScan scanFrom(byte[] prefix, int prefixLength, byte[] from, int fromLength) {
+    Arguments.check(prefix, "prefix");
+    Arguments.check(from, "from");
     return parts.writes.scanFrom(prefix, prefixLength, from, fromLength);
   }
 
   @Override
   public ByteQueue queue(int stateId, KeyGroupRange keyGroups, ByteQueue.Start start) {
+    Arguments.check(keyGroups, "keyGroups");
+    Arguments.check(start, "start");
     checkOpen();
     return new StoredQueue(parts.writes, keyGroups, stateId, start);
   }
@@ -301,6 +317,7 @@ final class ByteSubtask implements ByteBackend {
 
   @Override
   public CompletableFuture<CheckpointHandle> copy(long checkpointId, BlobStore into) {
+    Arguments.check(into, "into");
     return inside(
         () -> {
           StateBackendException torn = parts.writes.torn();
@@ -418,8 +435,11 @@ final class ByteSubtask implements ByteBackend {
     }
   }
 
-  private static StateBackendException closed() {
-    return StateBackendException.closed("this keyed backend is closed and cannot be used any more");
+  private StateBackendException closed() {
+    return StateBackendException.closed(
+        "the keyed backend of key groups "
+            + context.keyGroups
+            + " is closed and cannot be used any more");
   }
 
   @Override

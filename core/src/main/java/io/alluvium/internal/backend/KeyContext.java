@@ -19,6 +19,7 @@ public final class KeyContext<K> {
   private final Codec<K> codec;
   private final KeyGroupRange keyGroups;
   private final int maxParallelism;
+  private final TaskThread task;
   private final ByteWriter bytes = new ByteWriter();
   private final ByteWriter scratch = new ByteWriter();
   private @Nullable K current;
@@ -29,6 +30,12 @@ public final class KeyContext<K> {
     this.codec = Codec.ofAddresses(serializer, "a key");
     this.maxParallelism = maxParallelism;
     this.keyGroups = keyGroups;
+    this.task = new TaskThread(keyGroups);
+  }
+
+  /** The thread that selects keys, and alone may use what is seen at them. */
+  public TaskThread task() {
+    return task;
   }
 
   public void setCurrentKey(K key) {

@@ -11,6 +11,7 @@ import io.alluvium.StateBackend;
 import io.alluvium.StateBackendException;
 import io.alluvium.bytes.ByteBackend;
 import io.alluvium.config.Configuration;
+import io.alluvium.internal.arguments.Arguments;
 import io.alluvium.serializer.Serializer;
 import io.alluvium.spi.UseGuard;
 import java.util.List;
@@ -40,6 +41,8 @@ public final class ProcessBackend implements StateBackend {
 
   /** See {@link StateBackend#open(Map, Components)}. */
   public static StateBackend open(Map<String, String> settings, Components components) {
+    Arguments.check(settings, "settings");
+    Arguments.check(components, "components");
     Providers providers = Providers.find();
     Configuration configuration = providers.configure(settings);
     ProcessParts parts = new ProcessParts(configuration, providers, components);
@@ -72,6 +75,7 @@ public final class ProcessBackend implements StateBackend {
       RestoreMode mode) {
     SubtaskFactory.Request request =
         new SubtaskFactory.Request(maxParallelism, keyGroups, restoreFrom, mode);
+    Arguments.check(key, "key");
     return opened(() -> subtasks.keyed(request, key));
   }
 

@@ -5,6 +5,7 @@ import io.alluvium.KeyGroupRange;
 import io.alluvium.KeyedBackend;
 import io.alluvium.RestoreReport;
 import io.alluvium.StateRegistration;
+import io.alluvium.internal.arguments.Arguments;
 import io.alluvium.internal.state.StateRegistry;
 import io.alluvium.serializer.Serializer;
 import io.alluvium.state.Namespaced;
@@ -32,7 +33,7 @@ final class SubtaskBackend<K> implements KeyedBackend<K> {
     this.bytes = bytes;
     this.keys = keys;
     this.states = states;
-    this.task = new TaskThread(keys.keyGroups());
+    this.task = keys.task();
   }
 
   @Override
@@ -54,6 +55,7 @@ final class SubtaskBackend<K> implements KeyedBackend<K> {
 
   @Override
   public K currentKey() {
+    task.check("currentKey");
     return keys.currentKey();
   }
 
@@ -66,32 +68,34 @@ final class SubtaskBackend<K> implements KeyedBackend<K> {
   @Override
   public <S extends State> S state(StateDescriptor<S> descriptor) {
     check("state");
-    return states.state(descriptor);
+    return states.state(Arguments.notNull(descriptor, "descriptor"));
   }
 
   @Override
   public <N, S extends State> Namespaced<N, S> state(
       StateDescriptor<S> descriptor, Serializer<N> namespace) {
     check("state");
-    return states.state(descriptor, namespace);
+    return states.state(
+        Arguments.notNull(descriptor, "descriptor"), Arguments.notNull(namespace, "namespace"));
   }
 
   @Override
   public <N> TimerQueue<K, N> timers(String name, Serializer<N> namespace) {
     check("timers");
-    return states.timers(name, namespace);
+    return states.timers(
+        Arguments.notNull(name, "name"), Arguments.notNull(namespace, "namespace"));
   }
 
   @Override
   public Stream<K> keys(State state) {
     own("keys");
-    return states.keys(state);
+    return states.keys(Arguments.notNull(state, "state"));
   }
 
   @Override
   public <N> Stream<K> keys(Namespaced<N, ?> state, N namespace) {
     own("keys");
-    return states.keys(state, namespace);
+    return states.keys(Arguments.notNull(state, "state"), namespace);
   }
 
   @Override

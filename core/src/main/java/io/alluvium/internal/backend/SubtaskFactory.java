@@ -8,6 +8,7 @@ import io.alluvium.RestoreReport;
 import io.alluvium.StateBackendException;
 import io.alluvium.config.Configuration;
 import io.alluvium.config.CoreOptions;
+import io.alluvium.internal.arguments.Arguments;
 import io.alluvium.internal.backend.ByteSubtask.ChangelogMode;
 import io.alluvium.internal.files.LocalFiles;
 import io.alluvium.internal.materialize.Bases;
@@ -19,6 +20,7 @@ import io.alluvium.internal.restore.LocalFileCache;
 import io.alluvium.internal.restore.RestorePlan;
 import io.alluvium.internal.restore.Restored;
 import io.alluvium.internal.restore.Restorer;
+import io.alluvium.internal.state.Codec;
 import io.alluvium.internal.state.StateRegistry;
 import io.alluvium.serializer.Serializer;
 import io.alluvium.serializer.SerializerSnapshot;
@@ -45,7 +47,13 @@ final class SubtaskFactory {
       int maxParallelism,
       KeyGroupRange keyGroups,
       List<CheckpointHandle> restoreFrom,
-      RestoreMode mode) {}
+      RestoreMode mode) {
+    Request {
+      Arguments.check(keyGroups, "keyGroups");
+      Arguments.check(mode, "mode");
+      restoreFrom = Arguments.copy(restoreFrom, "restoreFrom");
+    }
+  }
 
   private final Configuration configuration;
   private final ProcessParts process;
@@ -274,7 +282,7 @@ final class SubtaskFactory {
   }
 
   private static <K> void checkKeyFormat(Serializer<K> serializer, SerializerSnapshot written) {
-    if (serializer.readerOf(written).filter(reader -> reader == serializer).isEmpty()) {
+    if (Codec.readerOf(serializer, written).filter(reader -> reader == serializer).isEmpty()) {
       throw StateBackendException.incompatible(
           "the keys of the checkpoint were written as "
               + written

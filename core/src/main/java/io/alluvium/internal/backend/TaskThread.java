@@ -8,10 +8,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The one thread that a keyed backend belongs to: the first that uses it, until that thread ends or
- * hands the backend over. Thread-safe. Looking costs one load, so that it is done for every record
- * and every checkpoint, but not for every read and write of a state.
+ * hands the backend over. Thread-safe. Looking costs one load, so that it is done for every read
+ * and write of a state.
  */
-final class TaskThread {
+public final class TaskThread {
 
   private static final VarHandle OWNER;
 
@@ -33,9 +33,17 @@ final class TaskThread {
     this.keyGroups = keyGroups;
   }
 
+  /**
+   * Whether it is the calling thread's. A thread sees what it wrote itself last, or something that
+   * came after that; so no order between threads is needed.
+   */
+  public boolean isMine() {
+    return (Thread) OWNER.getOpaque(this) == Thread.currentThread();
+  }
+
   /** From the first call on the backend belongs to the calling thread; {@code INVALID} if not. */
-  void own(String call) {
-    if (owner != Thread.currentThread()) {
+  public void own(String call) {
+    if (!isMine()) {
       become(call);
     }
   }
@@ -72,8 +80,9 @@ final class TaskThread {
             + keyGroups
             + " belongs to thread '"
             + (current == null ? "?" : current.getName())
-            + "', which alone may use it; send the call to that thread, for example through its"
-            + " queue or mailbox, or let that thread call handOver when it is done"
+            + "', and two threads must not use one; send the call to that thread, for example through"
+            + " its queue or mailbox, make a keyed backend for each thread, or let that thread call"
+            + " handOver when it is done"
             + (call.equals("close") ? ", or close the StateBackend" : ""));
   }
 }

@@ -236,8 +236,12 @@ public final class WritePath {
   public void checkOpen() {
     if (closed) {
       throw StateBackendException.closed(
-          "this backend is closed; its states cannot be used any more");
+          "this keyed backend is closed; its states cannot be used any more");
     }
+  }
+
+  public boolean isOpen() {
+    return !closed;
   }
 
   /** Every use that begins from now on throws {@code CLOSED}; any thread. */

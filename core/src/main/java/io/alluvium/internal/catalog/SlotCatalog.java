@@ -7,6 +7,7 @@ import io.alluvium.KeyGroupRange;
 import io.alluvium.RestoreMode;
 import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
+import io.alluvium.internal.arguments.Arguments;
 import io.alluvium.spi.BlobInfo;
 import io.alluvium.spi.BlobName;
 import io.alluvium.spi.BlobNames;
@@ -191,6 +192,7 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
   }
 
   private SlotIndex indexOf(String job) {
+    Arguments.check(job, "job");
     if (job.isBlank() || job.length() > MAX_JOB_LENGTH) {
       throw StateBackendException.invalid(
           "the name of a job must have 1 to "
@@ -299,6 +301,7 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
 
   @Override
   public boolean isOlder(Incarnation other) {
+    Arguments.check(other, "other");
     Ownership.Owner owner = ownership.owner();
     return !other.equals(owner.incarnation())
         && retrier.call(() -> slotIndex().tookOverBelow(other, owner.takeoverSlot()));
@@ -325,6 +328,7 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
 
   @Override
   public Optional<Checkpoint> fallbackFrom(Checkpoint damaged) {
+    Arguments.check(damaged, "damaged");
     ownership.checkNothingCommitted();
     if (!settings.fallback()) {
       return Optional.empty();
@@ -343,12 +347,14 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
 
   @Override
   public Commit commit(long checkpointId, List<CheckpointHandle> handles, byte[] metadata) {
-    handleChecks.check(checkpointId, handles);
-    ownership.latest().ifPresent(latest -> HandleChecks.checkNotEmptied(latest, handles));
+    Arguments.check(metadata, "metadata");
+    List<CheckpointHandle> all = Arguments.copy(handles, "handles");
+    handleChecks.check(checkpointId, all);
+    ownership.latest().ifPresent(latest -> HandleChecks.checkNotEmptied(latest, all));
     long start = execution.nanoTime();
     Optional<Ownership.Pending> begun =
         ownership.beginCommit(
-            checkpointId, handles, metadata, Instant.ofEpochMilli(execution.currentTimeMillis()));
+            checkpointId, all, metadata, Instant.ofEpochMilli(execution.currentTimeMillis()));
     if (begun.isEmpty()) {
       return new Commit(ownership.latest().orElseThrow(), false, 0);
     }

@@ -4,6 +4,7 @@ import io.alluvium.Checkpoint;
 import io.alluvium.CheckpointInspector;
 import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
+import io.alluvium.internal.arguments.Arguments;
 import io.alluvium.internal.catalog.CatalogSettings.Fencing;
 import io.alluvium.spi.BlobInfo;
 import io.alluvium.spi.BlobName;
@@ -118,6 +119,7 @@ public final class SlotInspector implements CheckpointInspector {
 
   @Override
   public Verification verify(long checkpointId, ObjLongConsumer<String> progress) {
+    Arguments.check(progress, "progress");
     return new CheckpointVerifier(store, slots, verifySegment, progress).verify(checkpointId);
   }
 
@@ -129,6 +131,8 @@ public final class SlotInspector implements CheckpointInspector {
    */
   @Override
   public Collection collect(Duration grace, int retained, CollectMode mode) {
+    Arguments.check(grace, "grace");
+    Arguments.check(mode, "mode");
     if (grace.isNegative()) {
       throw StateBackendException.invalid("the grace period " + grace + " must not be negative");
     }

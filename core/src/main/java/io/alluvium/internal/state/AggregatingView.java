@@ -1,5 +1,6 @@
 package io.alluvium.internal.state;
 
+import io.alluvium.internal.arguments.Arguments;
 import io.alluvium.serializer.Serializer;
 import io.alluvium.state.AggregateFunction;
 import io.alluvium.state.AggregatingState;
@@ -24,12 +25,15 @@ final class AggregatingView<IN, ACC, OUT> extends StateView implements Aggregati
 
   @Override
   public @Nullable OUT get() {
+    enter("get");
     ACC accumulator = read(row(), accumulators);
     return accumulator == null ? null : function.result(accumulator);
   }
 
   @Override
   public void add(IN value) {
+    enter("add");
+    Arguments.check(value, "value");
     ACC accumulator = read(row(), accumulators);
     write(
         function.add(value, accumulator == null ? function.createAccumulator() : accumulator),

@@ -2,10 +2,13 @@ package io.alluvium.internal.state;
 
 import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
+import io.alluvium.internal.arguments.Arguments;
 import io.alluvium.serializer.ByteReader;
 import io.alluvium.serializer.ByteWriter;
 import io.alluvium.serializer.Serializer;
+import io.alluvium.serializer.SerializerSnapshot;
 import java.util.Arrays;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,6 +46,7 @@ public final class Codec<T> {
    * @param role what one value is, for messages: "a value of state 'counts'"
    */
   static <T> Codec<T> ofValues(Serializer<T> serializer, String role) {
+    SerializerSnapshot unused = Arguments.snapshotOf(serializer, role);
     return new Codec<>(serializer, role, Use.VALUE);
   }
 
@@ -58,14 +62,30 @@ public final class Codec<T> {
 
   /** As {@link #ofAddresses}, for who checks before anything is registered. */
   static void requireDeterministic(Serializer<?> serializer, String role) {
+    SerializerSnapshot snapshot = Arguments.snapshotOf(serializer, role);
     if (!serializer.isDeterministic()) {
       throw StateBackendException.invalid(
           "serializer "
-              + serializer.snapshot()
+              + snapshot
               + " cannot serve for "
               + role
               + ", because equal values of it may have different bytes: sort them into a list, or use a record");
     }
+  }
+
+  /** What reads a written format; a serializer that answers null is told so. */
+  public static <T> Optional<Serializer<T>> readerOf(
+      Serializer<T> serializer, SerializerSnapshot written) {
+    Optional<Serializer<T>> reader = serializer.readerOf(written);
+    if (reader == null) {
+      throw StateBackendException.invalid(
+          "serializer "
+              + serializer.snapshot()
+              + " answered null when it was asked who reads "
+              + written
+              + "; return an empty Optional when nothing does");
+    }
+    return reader;
   }
 
   Serializer<T> serializer() {
@@ -114,11 +134,17 @@ public final class Codec<T> {
 
   /** Reads one value and leaves {@code in} behind it. */
   T read(ByteReader in) {
+    @Nullable T value;
     try {
-      return serializer.read(in);
+      value = serializer.read(in);
     } catch (RuntimeException e) {
       throw failed("cannot read " + role, e);
     }
+    if (value == null) {
+      throw StateBackendException.invalid(
+          text("cannot read " + role) + "it read a null; it must return what was written");
+    }
+    return value;
   }
 
   /** Reads the value that takes all of {@code in}. */
@@ -152,7 +178,10 @@ public final class Codec<T> {
     String cause =
         e instanceof StateBackendException
             ? e.getMessage() + "; it must read exactly what it wrote"
-            : e.toString();
+            : e.toString()
+                + (e instanceof NullPointerException
+                    ? "; nothing within a value may be null, use an Optional in its place"
+                    : "");
     return StateBackendException.of(Kind.INVALID, text(what) + cause, e);
   }
 

@@ -1,6 +1,7 @@
 package io.alluvium.internal.state;
 
 import io.alluvium.StateBackendException;
+import io.alluvium.internal.arguments.Arguments;
 import io.alluvium.serializer.ByteWriter;
 import io.alluvium.serializer.Serializer;
 import io.alluvium.spi.ListOperands;
@@ -21,6 +22,7 @@ final class ListView<E> extends StateView implements ListState<E> {
 
   @Override
   public List<E> get() {
+    enter("get");
     List<E> list = new ArrayList<>();
     ByteWriter value = access.clearValue();
     if (access.writePath.get(row(), value)) {
@@ -44,6 +46,7 @@ final class ListView<E> extends StateView implements ListState<E> {
 
   @Override
   public void add(E element) {
+    enter("add");
     ByteWriter bytes = access.clearScratch();
     encode(element, bytes);
     append(bytes);
@@ -51,14 +54,16 @@ final class ListView<E> extends StateView implements ListState<E> {
 
   @Override
   public void addAll(List<E> list) {
-    if (!list.isEmpty()) {
+    enter("addAll");
+    if (!Arguments.notNull(list, "elements").isEmpty()) {
       append(encodeAll(list));
     }
   }
 
   @Override
   public void update(List<E> list) {
-    if (list.isEmpty()) {
+    enter("update");
+    if (Arguments.notNull(list, "elements").isEmpty()) {
       clear();
     } else {
       access.writePath.put(row(), operand(encodeAll(list)));

@@ -76,6 +76,7 @@ final class MapEntries<UK, UV> implements Iterator<Map.Entry<UK, UV>> {
 
   @Override
   public boolean hasNext() {
+    state.enter("hasNext of an iterator");
     if (chunkReader.remaining() == 0 && scan != null) {
       state.access.checkOpen();
       fill(scan);
@@ -85,6 +86,7 @@ final class MapEntries<UK, UV> implements Iterator<Map.Entry<UK, UV>> {
 
   @Override
   public Map.Entry<UK, UV> next() {
+    state.enter("next of an iterator");
     state.access.checkOpen();
     if (!hasNext()) {
       throw new NoSuchElementException();
@@ -105,6 +107,7 @@ final class MapEntries<UK, UV> implements Iterator<Map.Entry<UK, UV>> {
 
   @Override
   public void remove() {
+    state.enter("remove of an iterator");
     if (!canRemove) {
       throw new IllegalStateException("remove() must follow a next()");
     }

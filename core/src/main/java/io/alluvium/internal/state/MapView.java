@@ -1,5 +1,6 @@
 package io.alluvium.internal.state;
 
+import io.alluvium.internal.arguments.Arguments;
 import io.alluvium.serializer.ByteWriter;
 import io.alluvium.serializer.Serializer;
 import io.alluvium.spi.TableScan;
@@ -35,11 +36,13 @@ final class MapView<UK, UV> extends StateView implements MapState<UK, UV> {
 
   @Override
   public @Nullable UV get(UK userKey) {
+    enter("get");
     return read(entry(userKey), values);
   }
 
   @Override
   public void put(UK userKey, UV value) {
+    enter("put");
     ByteWriter bytes = access.clearValue();
     values.write(value, bytes);
     access.writePath.put(entry(userKey), bytes);
@@ -47,6 +50,8 @@ final class MapView<UK, UV> extends StateView implements MapState<UK, UV> {
 
   @Override
   public void putAll(Map<UK, UV> entries) {
+    enter("putAll");
+    Arguments.check(entries, "entries");
     // Nothing is put when one of them cannot be: nulls are told before the first.
     entries.forEach(this::check);
     entries.forEach(this::put);
@@ -59,11 +64,13 @@ final class MapView<UK, UV> extends StateView implements MapState<UK, UV> {
 
   @Override
   public void remove(UK userKey) {
+    enter("remove");
     access.writePath.delete(entry(userKey));
   }
 
   @Override
   public boolean contains(UK userKey) {
+    enter("contains");
     return access.writePath.get(entry(userKey), access.clearValue());
   }
 
@@ -75,6 +82,7 @@ final class MapView<UK, UV> extends StateView implements MapState<UK, UV> {
 
   @Override
   public boolean isEmpty() {
+    enter("isEmpty");
     try (TableScan scan = access.writePath.scan(row())) {
       return !scan.next();
     }
@@ -82,11 +90,13 @@ final class MapView<UK, UV> extends StateView implements MapState<UK, UV> {
 
   @Override
   public Iterator<Map.Entry<UK, UV>> iterator() {
+    enter("iterator");
     return new MapEntries<>(this, row(), userKeys, values);
   }
 
   @Override
   public void clear() {
+    enter("clear");
     List<byte[]> keys = new ArrayList<>();
     boolean many;
     try (TableScan scan = access.writePath.scan(row())) {

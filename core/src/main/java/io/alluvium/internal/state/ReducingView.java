@@ -26,11 +26,13 @@ final class ReducingView<V> extends StateView implements ReducingState<V> {
 
   @Override
   public @Nullable V get() {
+    enter("get");
     return read(row(), values);
   }
 
   @Override
   public void add(V value) {
+    enter("add");
     values.check(value);
     V current = read(row(), values);
     if (current == null) {

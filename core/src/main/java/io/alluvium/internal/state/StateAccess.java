@@ -1,6 +1,7 @@
 package io.alluvium.internal.state;
 
 import io.alluvium.internal.backend.KeyContext;
+import io.alluvium.internal.backend.TaskThread;
 import io.alluvium.internal.backend.WritePath;
 import io.alluvium.serializer.ByteReader;
 import io.alluvium.serializer.ByteWriter;
@@ -19,6 +20,7 @@ final class StateAccess<K> {
 
   final WritePath writePath;
   final KeyContext<K> keyContext;
+  private final TaskThread task;
   final OpenScans scans = new OpenScans();
   final ByteWriter key = new ByteWriter();
   final ByteReader reader = new ByteReader();
@@ -28,6 +30,7 @@ final class StateAccess<K> {
   StateAccess(WritePath writePath, KeyContext<K> keyContext) {
     this.writePath = writePath;
     this.keyContext = keyContext;
+    this.task = keyContext.task();
   }
 
   ByteWriter value() {
@@ -50,6 +53,22 @@ final class StateAccess<K> {
     }
     scratch.clear();
     return scratch;
+  }
+
+  /**
+   * Begins a use of a state, before anything that all states share is touched: {@code INVALID} on a
+   * thread that is not the task's. Once closed, every thread is told {@code CLOSED} by what
+   * follows.
+   */
+  void enter(String call, String of) {
+    if (!task.isMine()) {
+      checkOpen();
+      task.own(call + of);
+    }
+  }
+
+  boolean isOpen() {
+    return writePath.isOpen();
   }
 
   void checkOpen() {

@@ -4,6 +4,7 @@ import io.alluvium.StateBackendException;
 import io.alluvium.StateKind;
 import io.alluvium.StateRegistration;
 import io.alluvium.bytes.ByteQueue;
+import io.alluvium.internal.arguments.Arguments;
 import io.alluvium.internal.backend.KeyContext;
 import io.alluvium.internal.backend.WritePath;
 import io.alluvium.serializer.ByteWriter;
@@ -162,7 +163,7 @@ public final class StateRegistry<K> {
             id,
             kind,
             namespace.map(Serializer::snapshot).orElse(NoNamespace.SNAPSHOT),
-            values.stream().map(Serializer::snapshot).toList());
+            values.stream().map(value -> Arguments.snapshotOf(value, state)).toList());
     StateRegistration known = registrations.get(name);
     if (known != null && !known.equals(wanted)) {
       if (views.containsKey(name)
@@ -191,7 +192,7 @@ public final class StateRegistry<K> {
   }
 
   private static <T> boolean readsAsIs(Serializer<T> serializer, SerializerSnapshot written) {
-    return serializer.readerOf(written).filter(reader -> reader == serializer).isPresent();
+    return Codec.readerOf(serializer, written).filter(reader -> reader == serializer).isPresent();
   }
 
   /** Brings restored values into the format of the given serializers. */
@@ -221,8 +222,7 @@ public final class StateRegistry<K> {
   private <V> void migrateValues(
       StateRegistration wanted, SerializerSnapshot written, Serializer<V> serializer) {
     Serializer<V> reader =
-        serializer
-            .readerOf(written)
+        Codec.readerOf(serializer, written)
             .orElseThrow(
                 () -> incompatible(wanted.name(), "values", written, serializer.snapshot()));
     if (reader == serializer) {

@@ -14,6 +14,7 @@ abstract class StateView {
   final StateAccess<?> access;
   final String name;
   final int id;
+  private final String of;
   private final ByteWriter namespace = new ByteWriter(0);
   private boolean selected;
 
@@ -23,9 +24,16 @@ abstract class StateView {
     this.name = name;
     this.id = id;
     this.selected = true;
+    this.of = " of state '" + name + "'";
+  }
+
+  /** Begins every public call, see {@link StateAccess#enter}. */
+  final void enter(String call) {
+    access.enter(call, of);
   }
 
   final <N> void select(Codec<N> codec, N newNamespace) {
+    enter("in");
     selected = false;
     namespace.clear();
     codec.write(newNamespace, namespace);
@@ -68,6 +76,7 @@ abstract class StateView {
 
   /** Removes what one key holds; a kind with more keys in a row overrides it. */
   public void clear() {
+    enter("clear");
     access.writePath.delete(row());
   }
 }

@@ -23,6 +23,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class StoredKeys<K> implements Iterator<K> {
 
+  private static final String OF = " of a stream of keys";
+
   private final StateAccess<K> access;
   private final int stateId;
   private final byte[] namespace;
@@ -53,6 +55,7 @@ final class StoredKeys<K> implements Iterator<K> {
 
   @Override
   public boolean hasNext() {
+    access.enter("hasNext", OF);
     while (next == null && !closed) {
       access.checkOpen();
       TableScan current = scan == null ? openNext() : scan;
@@ -70,6 +73,7 @@ final class StoredKeys<K> implements Iterator<K> {
 
   @Override
   public K next() {
+    access.enter("next", OF);
     if (!hasNext() || next == null) {
       throw new NoSuchElementException();
     }
@@ -128,6 +132,9 @@ final class StoredKeys<K> implements Iterator<K> {
   }
 
   private void close() {
+    if (access.isOpen()) {
+      access.enter("close", OF);
+    }
     closed = true;
     next = null;
     closeScan();

@@ -2,6 +2,7 @@ package io.alluvium.internal.state;
 
 import io.alluvium.KeyGroupRange;
 import io.alluvium.bytes.ByteQueue;
+import io.alluvium.internal.arguments.Arguments;
 import io.alluvium.internal.backend.WritePath;
 import io.alluvium.serializer.ByteWriter;
 import io.alluvium.spi.KeyLayout;
@@ -51,6 +52,7 @@ public final class StoredQueue implements ByteQueue {
 
   @Override
   public boolean add(byte[] key, int keyLength) {
+    Arguments.check(key, "key");
     TimerHead head = headOf(key);
     // Looking first costs less than logging again what windows register with each record.
     if (isStored(head, key, keyLength)) {
@@ -64,6 +66,7 @@ public final class StoredQueue implements ByteQueue {
 
   @Override
   public boolean remove(byte[] key, int keyLength) {
+    Arguments.check(key, "key");
     TimerHead head = headOf(key);
     if (!isStored(head, key, keyLength)) {
       return false;

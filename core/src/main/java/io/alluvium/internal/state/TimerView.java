@@ -21,6 +21,7 @@ final class TimerView<K, N> implements TimerQueue<K, N> {
 
   private final StateAccess<K> access;
   private final int id;
+  private final String of;
   private final Codec<N> namespaces;
   private final int timerOffset;
   private final ByteQueue queue;
@@ -31,6 +32,7 @@ final class TimerView<K, N> implements TimerQueue<K, N> {
   TimerView(StateAccess<K> access, String name, Serializer<N> namespaces, ByteQueue.Start start) {
     this.access = access;
     this.id = KeyLayout.stateId(name);
+    this.of = " of timers '" + name + "'";
     this.namespaces = Codec.ofAddresses(namespaces, "a namespace of timers '" + name + "'");
     this.timerOffset = StoredQueue.rankOffset(id);
     this.queue = new StoredQueue(access.writePath, access.keyContext.keyGroups(), id, start);
@@ -38,12 +40,14 @@ final class TimerView<K, N> implements TimerQueue<K, N> {
 
   @Override
   public void register(N namespace, long timestampMillis) {
+    access.enter("register", of);
     ByteWriter key = encode(namespace, timestampMillis);
     boolean unused = queue().add(key.array(), key.length());
   }
 
   @Override
   public void delete(N namespace, long timestampMillis) {
+    access.enter("delete", of);
     ByteWriter key = encode(namespace, timestampMillis);
     boolean unused = queue().remove(key.array(), key.length());
   }
@@ -64,6 +68,7 @@ final class TimerView<K, N> implements TimerQueue<K, N> {
 
   @Override
   public @Nullable Timer<K, N> peek() {
+    access.enter("peek", of);
     byte[] key = queue().first();
     if (key == null) {
       peeked = null;
@@ -81,6 +86,7 @@ final class TimerView<K, N> implements TimerQueue<K, N> {
 
   @Override
   public @Nullable Timer<K, N> poll() {
+    access.enter("poll", of);
     Timer<K, N> timer = peek();
     if (timer != null) {
       queue().removeFirst();
@@ -90,6 +96,7 @@ final class TimerView<K, N> implements TimerQueue<K, N> {
 
   @Override
   public boolean isEmpty() {
+    access.enter("isEmpty", of);
     return queue().first() == null;
   }
 

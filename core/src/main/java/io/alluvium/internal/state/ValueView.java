@@ -16,11 +16,13 @@ final class ValueView<V> extends StateView implements ValueState<V> {
 
   @Override
   public @Nullable V value() {
+    enter("value");
     return read(row(), values);
   }
 
   @Override
   public void update(V value) {
+    enter("update");
     write(value, values);
   }
 }

@@ -23,6 +23,7 @@ import io.alluvium.state.StateDescriptor;
 import io.alluvium.state.ValueState;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -127,6 +128,70 @@ final class MisuseTest {
     isInvalid(() -> value.update(1L), "lopsided", "read only 4 of the 8 bytes", "state 'v'");
     isInvalid(() -> list.add(1L), "lopsided", "read only 4 of the 8 bytes", "state 'l'");
     assertThat(bench.table.rows).isEmpty();
+  }
+
+  @Test
+  void serializerThatReadsANull_isToldBeforeAnythingIsStored() {
+    ValueState<Long> value = bench.registry.state(StateDescriptor.value("v", new ReadsNull()));
+    bench.key("k");
+    isInvalid(() -> value.update(1L), "reads-null", "state 'v'", "read a null");
+    assertThat(bench.table.rows).isEmpty();
+  }
+
+  @Test
+  void serializerWithoutASnapshot_isToldWhenItIsNamed_notAtACheckpoint() {
+    isInvalid(
+        () -> bench.registry.state(StateDescriptor.value("v", new Unnamed())),
+        Unnamed.class.getName(),
+        "state 'v'",
+        "no snapshot");
+    isInvalid(() -> Serializers.list(new Unnamed()), "a part of 'list'", "no snapshot");
+    isInvalid(() -> bench.registry.timers("t", new Unnamed()), "timers 't'", "no snapshot");
+    isInvalid(() -> new KeyContext<>(new Unnamed(), 1, ALL), "a key", "no snapshot");
+    assertThat(bench.registry.registrations()).isEmpty();
+  }
+
+  @Test
+  void nullDeepWithinAValue_saysWhatToUse() {
+    ValueState<List<Long>> value =
+        bench.registry.state(StateDescriptor.value("v", Serializers.list(Serializers.int64())));
+    bench.key("k");
+    isInvalid(() -> value.update(Arrays.asList(1L, null)), "state 'v'", "null", "use an Optional");
+    assertThat(bench.table.rows).isEmpty();
+  }
+
+  private static final class ReadsNull extends Numbered<Long> {
+    ReadsNull() {
+      super("reads-null");
+    }
+
+    @Override
+    public void write(Long value, ByteWriter out) {
+      out.writeLong(value);
+    }
+
+    @Override
+    public Long read(ByteReader in) {
+      in.skip(8);
+      return null;
+    }
+  }
+
+  private static final class Unnamed implements Serializer<Long> {
+    @Override
+    public void write(Long value, ByteWriter out) {
+      out.writeLong(value);
+    }
+
+    @Override
+    public Long read(ByteReader in) {
+      return in.readLong();
+    }
+
+    @Override
+    public SerializerSnapshot snapshot() {
+      return null;
+    }
   }
 
   @Test
