@@ -344,7 +344,7 @@ final class WrongThreadTest {
   @ParameterizedTest
   @ValueSource(strings = {"rocksdb", "heap"})
   void twoThreadsAtOnce_belowTheCheck_commitNothingTorn(String table) throws Exception {
-    int acknowledged = 0;
+    long acknowledged = 0;
     StateBackendException torn = null;
     try (StateBackend backend = open(table)) {
       assertThat(backend.catalog().takeOver("job")).isEmpty();
@@ -354,9 +354,10 @@ final class WrongThreadTest {
       for (int id = 1; id <= 100 && torn == null; id++) {
         try {
           CheckpointHandle handle = bytes.checkpoint(id).join();
-          var unused = backend.catalog().commit(id, List.of(handle), new byte[0]);
+          // When the writer was torn away and nothing changes, the one before stands for it.
+          acknowledged =
+              backend.catalog().commit(id, List.of(handle), new byte[0]).checkpoint().id();
           bytes.confirm(id);
-          acknowledged = id;
         } catch (CompletionException | StateBackendException e) {
           torn =
               e instanceof StateBackendException known
