@@ -277,6 +277,7 @@ final class AlluviumKeyedStateBackend<K> extends AbstractKeyedStateBackend<K> {
     if (states.isEmpty()) {
       return DoneFuture.of(SnapshotResult.empty());
     }
+    sweeper.catchUp();
     return new SnapshotStrategyRunner<>(
             "Alluvium snapshot",
             snapshots.strategy(checkpointOptions, this::described),

@@ -1,9 +1,9 @@
 package io.alluvium.flink;
 
+import io.alluvium.spi.Execution;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Executor;
-import java.util.concurrent.RejectedExecutionException;
 import org.apache.flink.runtime.state.StreamStateHandle;
 
 /**
@@ -27,11 +27,7 @@ final class Deletions {
           copies.forEach(LocalCopies::delete);
           files.forEach(StreamWriter::discard);
         };
-    try {
-      background.execute(work);
-    } catch (RejectedExecutionException | VirtualMachineError e) {
-      // No thread: better slow than left behind.
-      work.run();
-    }
+    // No thread: better slow than left behind.
+    Execution.handOff(background, work, refusal -> work.run());
   }
 }

@@ -12,7 +12,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.RejectedExecutionException;
 import org.apache.flink.core.fs.CloseableRegistry;
 import org.apache.flink.runtime.state.StreamStateHandle;
 import org.apache.flink.util.IOUtils;
@@ -135,10 +134,12 @@ final class FileAttempts implements Closeable {
     }
     try {
       registry.registerCloseable(attempt.streams);
-      context.threads().execute(() -> run(attempt, before));
-    } catch (IOException | RejectedExecutionException | VirtualMachineError e) {
+    } catch (IOException e) {
       ended(attempt, null, e);
+      return;
     }
+    Execution.handOff(
+        context.threads(), () -> run(attempt, before), refusal -> ended(attempt, null, refusal));
   }
 
   private void run(Attempt attempt, int before) {
@@ -149,7 +150,9 @@ final class FileAttempts implements Closeable {
     try {
       Optional<Duration> timeout = context.policy().timeout(before, file.sizeBytes());
       if (file.purpose().hedged() && timeout.isPresent()) {
-        timer = context.execution().schedule(timeout.get(), () -> slow(attempt));
+        timer =
+            Execution.handOff(
+                context.execution(), timeout.get(), () -> slow(attempt), this::untimed);
       }
       handle = StreamWriter.write(file.open(), attempt.streams, out -> file.content().accept(out));
       context
@@ -164,6 +167,10 @@ final class FileAttempts implements Closeable {
       }
     }
     ended(attempt, handle, failure);
+  }
+
+  private void untimed(StateBackendException refusal) {
+    LOG.debug("'{}' has no second attempt if it is slow: {}", file.name(), refusal.getMessage());
   }
 
   private void slow(Attempt attempt) {
@@ -229,12 +236,25 @@ final class FileAttempts implements Closeable {
           file.name(),
           pause.get(),
           failure.toString());
-      try {
-        Execution.Scheduled unused = context.execution().schedule(pause.get(), this::next);
-      } catch (StateBackendException e) {
-        // The process is closing.
-        close();
+      Execution.Scheduled unused =
+          Execution.handOff(context.execution(), pause.get(), this::next, this::noMore);
+    }
+  }
+
+  /** Without a timer for the next attempt, the one that may still run decides. */
+  private void noMore(StateBackendException refusal) {
+    boolean over;
+    synchronized (this) {
+      if (decided) {
+        return;
       }
+      started = allowed();
+      failures.get(failures.size() - 1).addSuppressed(refusal);
+      over = running.isEmpty();
+      decided = over;
+    }
+    if (over) {
+      fail();
     }
   }
 
@@ -281,11 +301,14 @@ final class FileAttempts implements Closeable {
 
   private void close(List<Attempt> others) {
     for (Attempt other : others) {
-      try {
-        context.threads().execute(() -> IOUtils.closeQuietly(other.streams));
-      } catch (RejectedExecutionException | VirtualMachineError e) {
-        LOG.debug("a slow stream of '{}' is left to itself: {}", file.name(), e.toString());
-      }
+      Execution.handOff(
+          context.threads(),
+          () -> IOUtils.closeQuietly(other.streams),
+          refusal ->
+              LOG.debug(
+                  "a slow stream of '{}' is left to itself: {}",
+                  file.name(),
+                  refusal.getMessage()));
     }
   }
 }

@@ -1,5 +1,6 @@
 package io.alluvium.flink;
 
+import io.alluvium.StateBackendException;
 import io.alluvium.bytes.ByteBackend;
 import io.alluvium.spi.Execution;
 import io.alluvium.spi.ListOperands;
@@ -109,8 +110,13 @@ final class Sweeper implements AutoCloseable {
   private final List<Swept> states = new ArrayList<>();
   private Execution.@Nullable Scheduled waiting;
 
-  /** Tells the planned step from one that another plan replaced. */
+  /** Tells the planned part from one that another plan replaced, or that was run already. */
   private long plan;
+
+  /** The planned part, when it was refused a timer, and when it is due. */
+  private @Nullable Runnable untimed;
+
+  private long untimedDueNanos;
 
   /** Whether a step is under way. */
   private boolean stepping;
@@ -152,13 +158,10 @@ final class Sweeper implements AutoCloseable {
     }
     Swept next = nextDue();
     if (next != null && !closed) {
-      long planned = ++plan;
-      waiting =
-          onTaskLater(
-              Math.max(
-                  Math.max(restNanos, SHORTEST_REST_NANOS),
-                  next.dueNanos - parts.execution.nanoTime()),
-              () -> step(planned));
+      onTaskLater(
+          Math.max(
+              Math.max(restNanos, SHORTEST_REST_NANOS), next.dueNanos - parts.execution.nanoTime()),
+          this::step);
     }
   }
 
@@ -172,8 +175,39 @@ final class Sweeper implements AutoCloseable {
     return next;
   }
 
-  private Execution.Scheduled onTaskLater(long delayNanos, ThrowingRunnable<IOException> part) {
-    return parts.execution.schedule(Duration.ofNanos(delayNanos), () -> onTask(part));
+  private void onTaskLater(long delayNanos, ThrowingRunnable<IOException> part) {
+    long planned = ++plan;
+    untimed = null;
+    Runnable due = () -> onTask(() -> runPlanned(planned, part));
+    waiting =
+        Execution.handOff(
+            parts.execution,
+            Duration.ofNanos(delayNanos),
+            due,
+            refusal -> untimed(delayNanos, due, refusal));
+  }
+
+  private void runPlanned(long planned, ThrowingRunnable<IOException> part) throws IOException {
+    if (planned == plan) {
+      plan++;
+      untimed = null;
+      part.run();
+    }
+  }
+
+  private void untimed(long delayNanos, Runnable due, StateBackendException refusal) {
+    untimed = due;
+    untimedDueNanos = parts.execution.nanoTime() + delayNanos;
+    LOG.debug("a checkpoint goes on with the clean-up: {}", refusal.getMessage());
+  }
+
+  /** Goes on with what is due and was refused a timer, if there is any; at each checkpoint. */
+  void catchUp() {
+    Runnable due = untimed;
+    if (due != null && parts.execution.nanoTime() - untimedDueNanos >= 0) {
+      untimed = null;
+      due.run();
+    }
   }
 
   /** Any thread. */
@@ -201,9 +235,9 @@ final class Sweeper implements AutoCloseable {
     }
   }
 
-  private void step(long planned) {
+  private void step() {
     Swept swept = nextDue();
-    if (planned != plan || swept == null) {
+    if (swept == null) {
       return;
     }
     stepping = true;
@@ -217,12 +251,13 @@ final class Sweeper implements AutoCloseable {
       return;
     }
     long now = parts.time.currentTimestamp();
-    try {
-      parts.execution.downloads().execute(() -> walk(swept, opened, now));
-    } catch (RejectedExecutionException | VirtualMachineError e) {
-      opened.close();
-      walked(swept, failed(swept, e));
-    }
+    Execution.handOff(
+        parts.execution.downloads(),
+        () -> walk(swept, opened, now),
+        refusal -> {
+          opened.close();
+          walked(swept, failed(swept, refusal));
+        });
   }
 
   /** In the background. */
@@ -301,7 +336,7 @@ final class Sweeper implements AutoCloseable {
     long rest = swept.isBehind(now) ? REST_WHEN_BEHIND : REST;
     if (next < found.keys().size()) {
       int goOn = next;
-      waiting = onTaskLater(rest * (now - start), () -> remove(swept, found, goOn));
+      onTaskLater(rest * (now - start), () -> remove(swept, found, goOn));
     } else {
       turnTo(swept, found.last(), now);
       planNext(rest * Math.max(now - start, found.walkNanos()));

@@ -11,7 +11,6 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
@@ -114,7 +113,6 @@ final class TaskOwnedUploads implements EarlyUploads, AutoCloseable {
     }
     CompletableFuture<@Nullable StreamStateHandle> stored = new CompletableFuture<>();
     Watch watch = new Watch(blob, stored);
-    watch.after(LONGEST);
     boolean isLog = blob.name.kind() == BlobName.Kind.LOG;
     if (isLog) {
       logsUnderWay.incrementAndGet();
@@ -133,20 +131,30 @@ final class TaskOwnedUploads implements EarlyUploads, AutoCloseable {
     if (closed) {
       stored.completeExceptionally(closed(blob));
     }
-    try {
-      threads.execute(
-          () ->
-              run(
-                  view,
-                  blob,
-                  out ->
-                      store.writeTo(
-                          blob, new PacedOutputStream(out, blob.sizeBytes, watch.over(pace))),
-                  stored));
-    } catch (RejectedExecutionException | VirtualMachineError e) {
-      stored.completeExceptionally(failure(blob, e));
+    watch.after(LONGEST);
+    if (stored.isDone()) {
+      return stored;
     }
+    Execution.handOff(
+        threads,
+        () ->
+            run(
+                view,
+                blob,
+                out ->
+                    store.writeTo(
+                        blob, new PacedOutputStream(out, blob.sizeBytes, watch.over(pace))),
+                stored),
+        refusal -> failed(stored, blob, refusal));
     return stored;
+  }
+
+  private static void failed(
+      CompletableFuture<@Nullable StreamStateHandle> stored, Blob blob, Throwable e) {
+    boolean over =
+        e instanceof StateBackendException known
+            && known.kind() == StateBackendException.Kind.CLOSED;
+    stored.completeExceptionally(over ? e : failure(blob, e));
   }
 
   private void run(
@@ -168,10 +176,7 @@ final class TaskOwnedUploads implements EarlyUploads, AutoCloseable {
       if (blob.name.kind() == BlobName.Kind.LOG && !closed) {
         LOG.info("the changelog was not stored ahead of its checkpoint: {}", e.toString());
       }
-      boolean over =
-          e instanceof StateBackendException known
-              && known.kind() == StateBackendException.Kind.CLOSED;
-      stored.completeExceptionally(over ? e : failure(blob, e));
+      failed(stored, blob, e);
     }
   }
 
@@ -201,8 +206,10 @@ final class TaskOwnedUploads implements EarlyUploads, AutoCloseable {
       };
     }
 
+    /** Without a timer the upload fails now, and is tried again: later it might hang unseen. */
     void after(Duration delay) {
-      next = execution.schedule(delay, this::look);
+      next =
+          Execution.handOff(execution, delay, this::look, refusal -> failed(stored, blob, refusal));
       if (stored.isDone()) {
         cancel();
       }
@@ -262,10 +269,9 @@ final class TaskOwnedUploads implements EarlyUploads, AutoCloseable {
       stored.completeExceptionally(
           StateBackendException.closed("the backend was closed while a file was stored"));
     }
-    try {
-      threads.execute(() -> IOUtils.closeQuietly(streams));
-    } catch (RejectedExecutionException | VirtualMachineError e) {
-      LOG.debug("streams are left to themselves: {}", e.toString());
-    }
+    Execution.handOff(
+        threads,
+        () -> IOUtils.closeQuietly(streams),
+        refusal -> LOG.debug("streams are left to themselves: {}", refusal.getMessage()));
   }
 }

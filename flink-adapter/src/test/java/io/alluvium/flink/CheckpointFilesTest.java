@@ -9,6 +9,7 @@ import io.alluvium.flink.Shelf.Fate;
 import io.alluvium.spi.Execution;
 import io.alluvium.spi.RetryPolicy;
 import io.alluvium.testkit.Seeds;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,9 +21,12 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 import org.apache.flink.core.fs.CloseableRegistry;
+import org.apache.flink.runtime.state.CheckpointStateOutputStream;
 import org.apache.flink.runtime.state.StreamStateHandle;
+import org.apache.flink.util.function.SupplierWithException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -197,6 +201,75 @@ final class CheckpointFilesTest {
     assertThatThrownBy(() -> stored.get(1, TimeUnit.MINUTES)).hasStackTraceContaining("cancelled");
     Eventually.that(() -> shelf.files().isEmpty());
     assertThat(shelf.opened()).isEqualTo(2);
+  }
+
+  /** On the test's thread, by a clock that it turns. */
+  private CompletableFuture<StreamStateHandle> storeBy(
+      ManualTask clock,
+      Purpose purpose,
+      SupplierWithException<CheckpointStateOutputStream, IOException> open) {
+    RetryPolicy policy = new RetryPolicy(RetryPolicy.Kind.FIXED, 3, SOON, SOON);
+    return new CheckpointFiles(
+            clock, Runnable::run, policy, new Random(1), new StoreMetrics(metrics))
+        .store(
+            new CheckpointFiles.File(
+                "file", purpose, CONTENT.length, open, out -> out.write(CONTENT)),
+            registry)
+        .stored();
+  }
+
+  @Test
+  void pauseWithoutATimer_failsTheFile() {
+    ManualTask clock = new ManualTask();
+    clock.refuse(true);
+    Shelf shelf = new Shelf(List.of(Fate.OPEN_FAILS));
+    CompletableFuture<StreamStateHandle> stored =
+        storeBy(clock, Purpose.MATERIALIZATION, shelf::open);
+    assertThat(stored).isCompletedExceptionally();
+    assertThatThrownBy(stored::join)
+        .hasStackTraceContaining("cannot store 'file' after 1 attempt")
+        .hasStackTraceContaining("no thread could be had");
+    assertThat(registry.getNumberOfRegisteredCloseables()).isZero();
+  }
+
+  @Test
+  void pauseWithoutATimer_leavesTheFileToTheAttemptThatRuns() {
+    ManualTask clock = new ManualTask();
+    Shelf shelf = new Shelf(List.of(Fate.OPEN_FAILS, Fate.FINE));
+    AtomicBoolean opened = new AtomicBoolean();
+    // The first is slow to open; the second, beside it, fails when there are no more threads.
+    CompletableFuture<StreamStateHandle> stored =
+        storeBy(
+            clock,
+            Purpose.LOG,
+            () -> {
+              if (opened.compareAndSet(false, true)) {
+                pass(clock, SOON);
+                assertThat(shelf.opened()).isEqualTo(1);
+              } else {
+                clock.refuse(true);
+              }
+              return shelf.open();
+            });
+    assertThat(stored).isCompleted();
+    assertThat(shelf.files()).containsExactly(2);
+  }
+
+  @Test
+  void attemptWithoutATimer_hasNoneBesideItAndStores() {
+    ManualTask clock = new ManualTask();
+    clock.refuse(true);
+    Shelf shelf = new Shelf(List.of(Fate.FINE));
+    assertThat(storeBy(clock, Purpose.LOG, shelf::open)).isCompleted();
+    assertThat(metrics.get("store.failed.count")).isZero();
+  }
+
+  private static void pass(ManualTask clock, Duration time) {
+    try {
+      clock.pass(time);
+    } catch (Exception e) {
+      throw new AssertionError(e);
+    }
   }
 
   static Stream<Long> seeds() {

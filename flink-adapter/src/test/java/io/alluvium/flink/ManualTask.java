@@ -26,6 +26,21 @@ final class ManualTask implements Execution, MailboxExecutor {
   private final ArrayDeque<ThrowingRunnable<? extends Exception>> mail = new ArrayDeque<>();
   private long nanos;
   private long order;
+  private boolean refusing;
+
+  /**
+   * Whether work for a timer or another thread is refused, as where threads are limited; not with
+   * the error of the JVM, at which JUnit stops.
+   */
+  void refuse(boolean now) {
+    refusing = now;
+  }
+
+  private void checkThreads() {
+    if (refusing) {
+      throw new InternalError("unable to create native thread");
+    }
+  }
 
   long millis() {
     return nanos / 1_000_000;
@@ -97,7 +112,10 @@ final class ManualTask implements Execution, MailboxExecutor {
 
   @Override
   public Executor downloads() {
-    return background::add;
+    return work -> {
+      checkThreads();
+      background.add(work);
+    };
   }
 
   @Override
@@ -107,6 +125,7 @@ final class ManualTask implements Execution, MailboxExecutor {
 
   @Override
   public Scheduled schedule(Duration delay, Runnable task) {
+    checkThreads();
     Later later = new Later(nanos + delay.toNanos(), order++, task);
     scheduled.add(later);
     return () -> scheduled.remove(later);

@@ -299,6 +299,24 @@ final class SweeperTest {
     }
   }
 
+  /** No thread for the walk, nor for the next timer. */
+  @Test
+  void refusedTimer_isReplacedAtACheckpoint() throws Exception {
+    ManualTask task = new ManualTask();
+    try (Subject subject = new Subject(Backends.ROCKSDB_CHANGELOG, task, DEFAULT, List.of())) {
+      subject.fill(1);
+      task.refuse(true);
+      task.pass(TTL.plus(INTERVAL));
+      assertThat(task.hasPlans()).isFalse();
+      assertThat(subject.entries()).isEqualTo(4);
+      task.refuse(false);
+      KeyedStateHandle unused =
+          subject.checkpoint(1, directory.resolve("checkpoint"), new JobManagerModel());
+      task.pass(INTERVAL.multipliedBy(2));
+      assertThat(subject.entries()).isZero();
+    }
+  }
+
   @Test
   void afterClose_nothingIsDone() throws Exception {
     ManualTask task = new ManualTask();

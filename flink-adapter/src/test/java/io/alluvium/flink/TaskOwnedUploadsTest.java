@@ -120,6 +120,41 @@ final class TaskOwnedUploadsTest {
         .hasMessageContaining("nothing was sent for");
   }
 
+  @Test
+  void putFile_thatNothingWatches_isNotBegun() {
+    ManualTask clock = new ManualTask();
+    clock.refuse(true);
+    Shelf unused = new Shelf(List.of());
+    FlinkBlobStore unwatched = storeWith(clock, unused::open);
+    String name = names.next(BlobName.Kind.TABLE).toString();
+    assertThatThrownBy(() -> unwatched.putFile(name, file(), Pace.NONE))
+        .isInstanceOf(StateBackendException.class)
+        .hasMessageContaining("no thread could be had");
+    assertThat(unused.opened()).isZero();
+  }
+
+  /** It would never end if it hung from now on. */
+  @Test
+  void putFile_thatNothingWatchesAnyMore_fails() {
+    ManualTask clock = new ManualTask();
+    Shelf left = new Shelf(List.of());
+    FlinkBlobStore paced = storeWith(clock, left::open);
+    String name = names.next(BlobName.Kind.TABLE).toString();
+    Pace withoutThreads =
+        bytes -> {
+          clock.refuse(true);
+          try {
+            pass(clock, HOURS);
+          } catch (InternalError e) {
+            // A scheduler logs what a task of it throws.
+          }
+        };
+    assertThatThrownBy(() -> paced.putFile(name, file(), withoutThreads))
+        .isInstanceOf(StateBackendException.class)
+        .hasMessageContaining("no thread could be had");
+    assertThat(left.files()).isEmpty();
+  }
+
   private Path file() throws IOException {
     return Files.write(directory.resolve("table-file"), CONTENT);
   }
