@@ -4,6 +4,7 @@ import io.alluvium.serializer.ByteWriter;
 import io.alluvium.spi.ListOperands;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
@@ -22,6 +23,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class ListKvState<K, N, E> extends KvState<K, N, List<E>>
     implements InternalListState<K, N, E> {
+
+  /** A piece of a list is written once it is longer than this. */
+  private static final int PIECE_BYTES = 1 << 20;
 
   private final ListOperands operands = new ListOperands();
   private final DataOutputSerializer elements = new DataOutputSerializer(128);
@@ -120,20 +124,32 @@ final class ListKvState<K, N, E> extends KvState<K, N, List<E>>
     if (sources == null || sources.isEmpty()) {
       return;
     }
-    elements.clear();
+    setCurrentNamespace(target);
+    byte[] to = Access.copy(row());
     for (N source : sources) {
       if (source != null) {
         setCurrentNamespace(source);
-        ByteWriter stored = access.read(row());
-        if (stored != null) {
-          Lists.join(operands, stored.array(), stored.length(), elements);
-          clear();
-        }
+        moveTo(to);
       }
     }
     setCurrentNamespace(target);
-    if (elements.length() > 0) {
-      append();
+  }
+
+  /** Removes nothing before it is appended: a change may be refused. */
+  private void moveTo(byte[] target) throws IOException {
+    DataOutputSerializer row = row();
+    if (Arrays.equals(row.getSharedBuffer(), 0, row.length(), target, 0, target.length)) {
+      return;
+    }
+    ByteWriter stored = access.read(row);
+    if (stored != null) {
+      Pieces pieces = new Pieces(target, false);
+      operands.reset(stored.array(), 0, stored.length());
+      while (operands.next()) {
+        pieces.addAll(stored.array(), operands.reader().position(), operands.payloadLength());
+      }
+      pieces.end();
+      clear();
     }
   }
 
@@ -145,9 +161,77 @@ final class ListKvState<K, N, E> extends KvState<K, N, List<E>>
 
   @Override
   void replaceAt(byte[] row, List<E> before, List<E> newValue) throws IOException {
-    encode(newValue);
-    DataOutputSerializer operand = operand();
-    access.bytes.put(row, row.length, operand.getSharedBuffer(), operand.length());
+    Pieces pieces = new Pieces(row, true);
+    for (E element : newValue) {
+      pieces.add(element);
+    }
+    pieces.end();
+  }
+
+  /**
+   * Writes a list in several operands: one that grew by appends may be longer than a change.
+   * Confined to the task thread.
+   */
+  private final class Pieces {
+    private final byte[] row;
+    private final TypeSerializer<E> serializer = elementSerializer();
+    private boolean replaces;
+
+    /**
+     * One at a time.
+     *
+     * @param replaces what the row holds, instead of being appended to it
+     */
+    Pieces(byte[] row, boolean replaces) {
+      this.row = row;
+      this.replaces = replaces;
+      elements.clear();
+    }
+
+    void add(E element) throws IOException {
+      Objects.requireNonNull(element, "You cannot add null to a value list.");
+      serializer.serialize(element, next());
+    }
+
+    /** Adds elements in the form of a savepoint; of a long operand each by itself. */
+    void addAll(byte[] bytes, int offset, int length) throws IOException {
+      if (length <= PIECE_BYTES) {
+        next().write(bytes, offset, length);
+        return;
+      }
+      DataInputDeserializer in = access.in;
+      in.setBuffer(bytes, offset, length);
+      while (in.available() > 0) {
+        int start = in.getPosition();
+        E unused = serializer.deserialize(in);
+        next().write(bytes, start, in.getPosition() - start);
+        Lists.skipDelimiter(in);
+      }
+    }
+
+    private DataOutputSerializer next() throws IOException {
+      if (elements.length() >= PIECE_BYTES) {
+        end();
+      }
+      if (elements.length() > 0) {
+        elements.writeByte(Lists.DELIMITER);
+      }
+      return elements;
+    }
+
+    /** Writes what is left. */
+    void end() throws IOException {
+      if (replaces || elements.length() > 0) {
+        DataOutputSerializer operand = operand();
+        if (replaces) {
+          access.bytes.put(row, row.length, operand.getSharedBuffer(), operand.length());
+        } else {
+          access.bytes.merge(row, row.length, operand.getSharedBuffer(), operand.length());
+        }
+        replaces = false;
+        elements.clear();
+      }
+    }
   }
 
   @Override
