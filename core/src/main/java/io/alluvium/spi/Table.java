@@ -10,6 +10,10 @@ import java.util.concurrent.CompletableFuture;
  * order. The typed states only encode and decode; the table and the changelog receive the same
  * bytes.
  *
+ * <p>A change of one key that throws a {@code StateBackendException} was not applied. After any
+ * other exception, and after a {@link #deleteRange} that failed otherwise than with {@code CLOSED}
+ * or {@code INVALID}, no checkpoint is taken any more.
+ *
  * <p>Confined to the task thread, except where a method says otherwise. User code never runs inside
  * a call. A key starts with its key group (two bytes, big endian).
  */
@@ -27,7 +31,10 @@ public interface Table extends AutoCloseable {
 
   void delete(byte[] key, int keyLength);
 
-  /** Removes every key that starts with the prefix. */
+  /**
+   * Removes every key that starts with the prefix. Throws {@code CLOSED} and {@code INVALID} only
+   * when it removed nothing, or is closed.
+   */
   void deleteRange(byte[] prefix, int prefixLength);
 
   /**

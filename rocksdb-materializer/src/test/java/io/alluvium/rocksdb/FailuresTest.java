@@ -7,6 +7,7 @@ import io.alluvium.KeyGroupRange;
 import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
 import io.alluvium.config.Configuration;
+import io.alluvium.serializer.ByteWriter;
 import io.alluvium.spi.Table;
 import io.alluvium.spi.TablePart;
 import io.alluvium.spi.TableSnapshot;
@@ -16,6 +17,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import org.assertj.core.api.AbstractThrowableAssert;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
@@ -83,12 +85,7 @@ final class FailuresTest {
   void read_blockWithAFlippedByte_isCorrupt() throws IOException {
     try (TestTables tables = new TestTables(directory)) {
       TablePart part = part(tables, TestTables.ALL);
-      try (RandomAccessFile file = new RandomAccessFile(file(part, ".*sst").toFile(), "rw")) {
-        file.seek(5);
-        int old = file.read();
-        file.seek(5);
-        file.write(old ^ 0x40);
-      }
+      flipAByte(file(part, ".*sst"), 5);
       Table table = tables.open(TestTables.ALL, List.of(part));
       assertFails(Kind.CORRUPT, () -> TestTables.get(table, TestTables.key(1, 1, "a")))
           .hasMessageContaining(".sst");
@@ -217,6 +214,41 @@ final class FailuresTest {
         TestTables.put(table, TestTables.key(i % 16, 1, "k" + i), "value " + i);
       }
       assertThat(TestTables.get(table, TestTables.key(8, 1, "k8"))).isEqualTo("value 8");
+    }
+  }
+
+  @Test
+  void deleteRange_failsHalfWay_hasRemovedNothing() throws IOException {
+    try (TestTables tables = new TestTables(directory)) {
+      Table table = tables.open();
+      // More than one block of a table file: the damage lies behind the first keys.
+      Random random = new Random(1);
+      for (int i = 0; i < 200; i++) {
+        byte[] key = TestTables.key(1, 1, "k%04d".formatted(i));
+        byte[] value = new byte[2_000];
+        random.nextBytes(value);
+        table.put(key, key.length, value, value.length);
+      }
+      for (TableSnapshot.File file : table.snapshotNow(tables.fresh()).files()) {
+        if (file.immutable()) {
+          flipAByte(file.path(), file.sizeBytes() * 2 / 3);
+        }
+      }
+      byte[] prefix = TestTables.state(1, 1);
+      assertFails(Kind.CORRUPT, () -> table.deleteRange(prefix, prefix.length));
+      for (int i = 0; i < 10; i++) {
+        byte[] key = TestTables.key(1, 1, "k%04d".formatted(i));
+        assertThat(table.get(key, key.length, new ByteWriter())).as("key %s", i).isTrue();
+      }
+    }
+  }
+
+  private static void flipAByte(Path path, long at) throws IOException {
+    try (RandomAccessFile file = new RandomAccessFile(path.toFile(), "rw")) {
+      file.seek(at);
+      int old = file.read();
+      file.seek(at);
+      file.write(old ^ 0x40);
     }
   }
 }

@@ -112,6 +112,23 @@ final class RocksDbTableTest {
     }
   }
 
+  @Test
+  void deleteRange_keysOfMoreBytesThanAreDeletedOneByOne_removesAll() {
+    try (TestTables tables = new TestTables(directory)) {
+      Table table = tables.open();
+      String longKey = "k".repeat(PrefixRemover.MAX_POINT_DELETE_BYTES / 3);
+      for (int i = 0; i < 4; i++) {
+        TestTables.put(table, TestTables.key(3, 1, longKey + i), "value");
+      }
+      TestTables.put(table, TestTables.key(3, 2, "other"), "stays");
+      byte[] prefix = TestTables.state(3, 1);
+      table.deleteRange(prefix, prefix.length);
+      ModelTable left = new ModelTable();
+      left.addAll(table.scan(new byte[0], 0));
+      assertThat(left.entries()).hasSize(1);
+    }
+  }
+
   /** Range deletes and entries of one call, many enough for files that the table takes over. */
   @Test
   void apply_rangeDeletesThenEntriesByFile_entriesSurvive() {

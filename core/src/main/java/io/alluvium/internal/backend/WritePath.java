@@ -101,7 +101,7 @@ public final class WritePath {
     try {
       table.deleteRange(prefix, prefixLength);
     } catch (RuntimeException | Error e) {
-      refused(e);
+      rangeRefused(e);
       throw e;
     }
     log(Operation.DELETE_RANGE, prefix, prefixLength, NOTHING, 0);
@@ -168,7 +168,7 @@ public final class WritePath {
       if (changelog.nextSqn() != appliedUpTo()) {
         // It is logged, and what failed came after, such as an interrupted wait for room.
         APPLIED.setRelease(this, changelog.nextSqn());
-      } else if (!isClosed(e)) {
+      } else if (!is(Kind.CLOSED, e)) {
         torn(e, "the local table holds a change that the changelog refused");
       }
       throw e;
@@ -176,23 +176,35 @@ public final class WritePath {
     APPLIED.setRelease(this, changelog.nextSqn());
   }
 
-  /** What a table refuses in so many words it has not applied; after any other failure it may. */
+  /**
+   * A change of one key that a table refuses in so many words it has not applied; after any other
+   * failure it may have.
+   */
   private void refused(Throwable failure) {
     if (!(failure instanceof StateBackendException)) {
-      torn(failure, "the local table may hold a change that is not in the changelog");
+      mayBeApplied(failure);
     }
   }
 
-  private static boolean isClosed(Throwable failure) {
-    return failure instanceof StateBackendException known && known.kind() == Kind.CLOSED;
+  /** A range has many keys: a table that fails half-way may have removed some of them. */
+  private void rangeRefused(Throwable failure) {
+    if (!is(Kind.CLOSED, failure) && !is(Kind.INVALID, failure)) {
+      mayBeApplied(failure);
+    }
+  }
+
+  private void mayBeApplied(Throwable failure) {
+    torn(failure, "the local table may hold a change that is not in the changelog");
+  }
+
+  private static boolean is(Kind kind, Throwable failure) {
+    return failure instanceof StateBackendException known && known.kind() == kind;
   }
 
   private void torn(Throwable failure, String how) {
-    boolean mistake =
-        failure instanceof StateBackendException known && known.kind() == Kind.INVALID;
     torn(
         StateBackendException.of(
-            mistake ? Kind.INVALID : Kind.INTERNAL,
+            is(Kind.INVALID, failure) ? Kind.INVALID : Kind.INTERNAL,
             "checkpoints of this keyed backend are impossible from now on, because "
                 + how
                 + " ("

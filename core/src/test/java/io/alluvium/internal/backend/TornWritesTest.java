@@ -213,4 +213,29 @@ class TornWritesTest {
     assertThatThrownBy(this::put).isSameAs(beforeLogged);
     assertThat(backend.checkpoint(1)).isCompleted();
   }
+
+  /** Some of its keys may be gone, whatever the table says. */
+  @Test
+  void table_failsAtARange_laterCheckpointsAreRefused() {
+    ofTheTable = StateBackendException.unavailable("disk full", new IllegalStateException());
+    assertThatThrownBy(this::deleteRange).isSameAs(ofTheTable);
+    ofTheTable = null;
+    checkRefused(backend.checkpoint(1), Kind.INTERNAL, "may hold a change");
+    checkRefused(backend.checkpoint(2), Kind.INTERNAL, "disk full");
+  }
+
+  @Test
+  void table_refusesARange_orIsClosed_tearsNothing() {
+    for (StateBackendException refusal :
+        List.of(StateBackendException.invalid("too short"), StateBackendException.closed("shut"))) {
+      ofTheTable = refusal;
+      assertThatThrownBy(this::deleteRange).isSameAs(ofTheTable);
+    }
+    ofTheTable = null;
+    assertThat(backend.checkpoint(1)).isCompleted();
+  }
+
+  private void deleteRange() {
+    backend.deleteRange(KEY, KEY.length);
+  }
 }
