@@ -59,6 +59,7 @@ public class ChangelogAppend {
   @OperationsPerInvocation(CHANGES)
   public long append() {
     for (int i = 0; i < CHANGES; i++) {
+      log.changelog.awaitRoom();
       log.changelog.append(Operation.PUT, keys[i & (KEYS - 1)], 16, value, 16);
     }
     return log.changelog.nextSqn();

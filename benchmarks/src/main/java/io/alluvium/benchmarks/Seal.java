@@ -71,6 +71,7 @@ public class Seal {
     int size = 16 + valueBytes;
     for (int i = 0; i < BYTES / size; i++) {
       int key = i & (KEYS - 1);
+      log.changelog.awaitRoom();
       log.changelog.append(Operation.PUT, keys[key], 16, values[key], valueBytes);
     }
   }

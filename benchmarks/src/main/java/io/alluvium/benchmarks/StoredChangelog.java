@@ -125,6 +125,7 @@ final class StoredChangelog implements AutoCloseable {
         for (int at = 0; at < VALUE_BYTES; at += 5) {
           value[at] = (byte) random.nextInt();
         }
+        changelog.awaitRoom();
         changelog.append(Operation.PUT, key.array(), key.length(), value, VALUE_BYTES);
         if (i % CHANGES_A_PERSIST == 0) {
           execution.await(changelog.persist(0));

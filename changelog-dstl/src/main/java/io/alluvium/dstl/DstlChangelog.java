@@ -66,6 +66,9 @@ final class DstlChangelog implements Changelog {
   private long bytesBefore;
   private volatile boolean closed;
 
+  /** Whether the bytes in flight were at their bound when the last block was filled. */
+  private boolean lacksRoom;
+
   /** What the task hands to the uploader; nothing is handed over after closing. */
   private final TaskGuard handOffs;
 
@@ -84,6 +87,15 @@ final class DstlChangelog implements Changelog {
     this.blockStart = startSqn;
     this.handOffs = new TaskGuard(ledger.backend());
     uploader.open(ledger);
+  }
+
+  @Override
+  public void awaitRoom() {
+    if (lacksRoom) {
+      // Closing ends this wait, and does not wait for it.
+      uploader.awaitRoom(ledger);
+      lacksRoom = false;
+    }
   }
 
   @Override
@@ -149,8 +161,7 @@ final class DstlChangelog implements Changelog {
     } finally {
       handOffs.exit();
     }
-    // Closing ends this wait, and does not wait for it.
-    uploader.awaitRoom(ledger);
+    lacksRoom = uploader.lacksRoom();
   }
 
   /** A change that is longer than a block gets a block of its own. */

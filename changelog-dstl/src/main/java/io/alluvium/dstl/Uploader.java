@@ -34,9 +34,9 @@ final class Uploader {
    * who waits is told, and it is tried again after a pause. So does any error in the background.
    *
    * Memory in flight = arrays of sealed blocks, from the sealing until the segment is stored and nobody reads them any
-   * more. A task waits after an append that filled a block, never in a checkpoint, and never before its change is
-   * logged. It waits only for what is sealed, and first makes everything sealed go out, so that it cannot wait for
-   * itself.
+   * more. A task waits before the change after the one that filled a block, never in a checkpoint, and never with a
+   * change half applied. It waits only for what is sealed, and first makes everything sealed go out, so that it cannot
+   * wait for itself.
    */
   private final DstlSettings settings;
   private final Execution execution;
@@ -434,9 +434,13 @@ final class Uploader {
     run(after);
   }
 
+  boolean lacksRoom() {
+    return inFlightBytes >= settings.maxInFlightBytes();
+  }
+
   /** Waits on the task thread until the bytes in flight are below their bound. */
   void awaitRoom(BlockLedger ledger) {
-    if (inFlightBytes < settings.maxInFlightBytes()) {
+    if (!lacksRoom()) {
       return;
     }
     long start = execution.nanoTime();
@@ -463,7 +467,7 @@ final class Uploader {
       List<Runnable> after = new ArrayList<>();
       synchronized (lock) {
         // With neither threads nor timers nobody makes room: the next block tries again.
-        if (inFlightBytes < settings.maxInFlightBytes() || ledger.isClosed() || delays.isBehind()) {
+        if (!lacksRoom() || ledger.isClosed() || delays.isBehind()) {
           break;
         }
         waitingForRoom.add(room);
@@ -471,7 +475,27 @@ final class Uploader {
         advance(after);
       }
       run(after);
+      await(room);
+    }
+  }
+
+  private void await(CompletableFuture<Void> room) {
+    try {
       execution.await(room);
+    } catch (StateBackendException e) {
+      synchronized (lock) {
+        waitingForRoom.removeIf(waiting -> waiting == room);
+      }
+      throw StateBackendException.of(
+          e.kind(),
+          "a change was not applied, because its wait for the upload of older changes ended: "
+              + e.getMessage()
+              + "; "
+              + inFlightBytes
+              + " bytes of changes are not stored yet, of at most "
+              + settings.maxInFlightBytes()
+              + " (dstl.dfs.upload.max-in-flight): repeat the change, or close the backend",
+          e);
     }
   }
 

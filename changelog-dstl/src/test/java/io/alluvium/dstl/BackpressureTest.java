@@ -44,7 +44,7 @@ final class BackpressureTest {
   }
 
   @Test
-  void append_atTheBound_waitsUntilSomethingIsStored() {
+  void awaitRoom_atTheBound_waitsUntilSomethingIsStored() {
     Changelog changelog = log.open(1);
     store.rule("fail before put data/* #1");
     // Nobody has asked and the pre-emptive threshold is far: the wait itself sends everything off.
@@ -93,6 +93,32 @@ final class BackpressureTest {
         .contains("1048576 may be", "dstl.dfs.upload.max-in-flight")
         .contains("cannot store 'data/", "in 'map:'", "its changes are kept");
     assertThat(changelog.durableUpTo()).isPositive();
+  }
+
+  /** Memory stays bounded, and nothing is logged that the caller would repeat. */
+  @Test
+  void awaitRoom_interrupted_throwsUntilThereIsRoom() {
+    Changelog changelog = log.open(1);
+    store.rule("fail before put data/* #1-3");
+    // The last one fills the block that reaches the bound.
+    Log.fill(changelog, 4 * PER_BLOCK + 1, 40);
+    Thread.currentThread().interrupt();
+    try {
+      for (int i = 0; i < 3; i++) {
+        assertThatThrownBy(() -> Log.fill(changelog, 1, 40))
+            .isInstanceOfSatisfying(
+                StateBackendException.class, e -> assertThat(e.kind()).isEqualTo(Kind.UNAVAILABLE))
+            .hasMessageContaining("a change was not applied")
+            .hasMessageContaining("max-in-flight");
+        assertThat(Thread.currentThread().isInterrupted()).as("interrupted").isTrue();
+        assertThat(changelog.nextSqn()).isEqualTo(4 * PER_BLOCK + 1);
+      }
+    } finally {
+      Thread.interrupted();
+    }
+    Log.fill(changelog, 1, 40);
+    execution.await(changelog.persist(0));
+    assertThat(changelog.durableUpTo()).isEqualTo(4 * PER_BLOCK + 2);
   }
 
   @Test

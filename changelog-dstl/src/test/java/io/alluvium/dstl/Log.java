@@ -74,11 +74,13 @@ final class Log {
     byte[] value = new byte[bytes - RawChanges.HEADER_LENGTH - key.length];
     for (int i = 0; i < count; i++) {
       key[1] = (byte) (log.nextSqn() % KEY_GROUPS.size());
+      log.awaitRoom();
       log.append(Operation.PUT, key, key.length, value, value.length);
     }
   }
 
   static void append(Changelog log, Change change) {
+    log.awaitRoom();
     log.append(
         change.operation(),
         change.key(),

@@ -144,6 +144,9 @@ final class StepExecution implements Execution {
   @Override
   public <T> T await(CompletableFuture<T> future) {
     while (!future.isDone()) {
+      if (Thread.currentThread().isInterrupted()) {
+        throw StateBackendException.unavailable("interrupted", new InterruptedException());
+      }
       Runnable task = tasks.poll();
       if (task != null) {
         run(task);

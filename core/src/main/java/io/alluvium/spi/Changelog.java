@@ -13,8 +13,8 @@ import java.util.concurrent.CompletableFuture;
  *     |---deletable--|----stored-------|-----queued----------|--active block-|
  * </pre>
  *
- * <p>{@link #append}, {@link #seal} and {@link #persist} are confined to the task thread; the rest
- * is thread-safe.
+ * <p>{@link #awaitRoom}, {@link #append}, {@link #seal} and {@link #persist} are confined to the
+ * task thread; the rest is thread-safe.
  */
 public interface Changelog extends AutoCloseable {
 
@@ -22,8 +22,16 @@ public interface Changelog extends AutoCloseable {
   int MAX_CHANGE_BYTES = 256 << 20;
 
   /**
-   * Appends one change under {@link #nextSqn()}. Allocates nothing and does no I/O; waits only when
-   * the bytes in flight reach their bound, and then says so in a metric. Copies what it keeps.
+   * Waits while the bytes in flight are at their bound, and says so in a metric; returns at once
+   * when closed. To be called before each change, before it is applied to anything, so that an
+   * interrupted wait leaves nothing half done. It throws {@code UNAVAILABLE} then, and again for as
+   * long as the thread is interrupted and there is no room.
+   */
+  void awaitRoom();
+
+  /**
+   * Appends one change under {@link #nextSqn()}. Allocates nothing, does no I/O and does not wait.
+   * Copies what it keeps.
    *
    * @param key whole key, starting with its key group (two bytes, big endian); a prefix for {@code
    *     DELETE_RANGE}

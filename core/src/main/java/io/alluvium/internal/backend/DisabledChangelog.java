@@ -21,6 +21,9 @@ final class DisabledChangelog implements Changelog {
   }
 
   @Override
+  public void awaitRoom() {}
+
+  @Override
   public void append(
       Operation operation, byte[] key, int keyLength, byte[] value, int valueLength) {
     nextSqn++;

@@ -36,6 +36,8 @@ public final class WritePath {
    *
    * A change that the table holds, or may hold, and the log does not tears the two apart for good: a checkpoint would
    * restore something else than what the task reads. So none is taken any more.
+   *
+   * The wait for room comes before both: a change that is not applied may be repeated.
    */
   private final Table table;
   private final Changelog changelog;
@@ -65,7 +67,7 @@ public final class WritePath {
   }
 
   public void put(byte[] key, int keyLength, byte[] value, int valueLength) {
-    checkOpen();
+    begin();
     checkSize(keyLength, valueLength);
     try {
       table.put(key, keyLength, value, valueLength);
@@ -81,7 +83,7 @@ public final class WritePath {
   }
 
   public void delete(byte[] key, int keyLength) {
-    checkOpen();
+    begin();
     try {
       table.delete(key, keyLength);
     } catch (RuntimeException | Error e) {
@@ -97,7 +99,7 @@ public final class WritePath {
 
   /** Removes every key that starts with {@code prefix}, which reaches at least to the state id. */
   public void deleteRange(byte[] prefix, int prefixLength) {
-    checkOpen();
+    begin();
     try {
       table.deleteRange(prefix, prefixLength);
     } catch (RuntimeException | Error e) {
@@ -113,7 +115,7 @@ public final class WritePath {
 
   /** Appends an operand that carries {@link #nextSqn()}, see {@code ListOperands}. */
   public void merge(byte[] key, int keyLength, byte[] operand, int operandLength) {
-    checkOpen();
+    begin();
     checkSize(keyLength, operandLength);
     try {
       table.merge(key, keyLength, operand, operandLength);
@@ -161,12 +163,19 @@ public final class WritePath {
     return changelog.nextSqn();
   }
 
+  /** Before each change, which nothing holds yet. */
+  private void begin() {
+    changelog.awaitRoom();
+    // It may have been closed meanwhile.
+    checkOpen();
+  }
+
   private void log(Operation operation, byte[] key, int keyLength, byte[] value, int valueLength) {
     try {
       changelog.append(operation, key, keyLength, value, valueLength);
     } catch (RuntimeException | Error e) {
       if (changelog.nextSqn() != appliedUpTo()) {
-        // It is logged, and what failed came after, such as an interrupted wait for room.
+        // It is logged, and what failed came after.
         APPLIED.setRelease(this, changelog.nextSqn());
       } else if (!is(Kind.CLOSED, e)) {
         torn(e, "the local table holds a change that the changelog refused");

@@ -173,4 +173,10 @@ final class RecentTimers {
       size--;
     }
   }
+
+  /** Forgets all. */
+  void clear() {
+    Arrays.fill(hashes, 0);
+    size = 0;
+  }
 }

@@ -17,7 +17,8 @@ public final class StoredQueue implements ByteQueue {
    * The table orders the timers of a key group. The queue keeps the first few of each in memory (TimerHead) and a heap
    * over the key groups. Invariant: what a TimerHead holds is a prefix of what the table holds. Hence a timer that
    * belongs before the last one held can be decided in memory; one behind it is only written to the table. A head that
-   * ran empty while the table may hold more is `stale` and read again when the earliest timer is next asked for.
+   * ran empty while the table may hold more is `stale` and read again when the earliest timer is next asked for. So is
+   * one whose change or reading failed: it forgets everything, because the change may be in the table or not.
    */
   private static final byte[] NOTHING = new byte[0];
 
@@ -58,8 +59,13 @@ public final class StoredQueue implements ByteQueue {
     if (isStored(head, key, keyLength)) {
       return false;
     }
-    writes.put(key, keyLength, NOTHING, 0);
-    head.added(key, keyLength);
+    try {
+      writes.put(key, keyLength, NOTHING, 0);
+      head.added(key, keyLength);
+    } catch (RuntimeException | Error e) {
+      forget(head);
+      throw e;
+    }
     changed(head);
     return true;
   }
@@ -71,8 +77,13 @@ public final class StoredQueue implements ByteQueue {
     if (!isStored(head, key, keyLength)) {
       return false;
     }
-    writes.delete(key, keyLength);
-    head.removed(key, keyLength);
+    try {
+      writes.delete(key, keyLength);
+      head.removed(key, keyLength);
+    } catch (RuntimeException | Error e) {
+      forget(head);
+      throw e;
+    }
     changed(head);
     return true;
   }
@@ -104,6 +115,11 @@ public final class StoredQueue implements ByteQueue {
     }
   }
 
+  private void forget(TimerHead head) {
+    head.forget();
+    changed(head);
+  }
+
   @Override
   public byte @Nullable [] first() {
     TimerHead head = earliest();
@@ -117,8 +133,13 @@ public final class StoredQueue implements ByteQueue {
       throw new IllegalStateException("removeFirst() must follow a first() that gave a key");
     }
     byte[] key = head.first();
-    writes.delete(key, key.length);
-    head.removeFirst();
+    try {
+      writes.delete(key, key.length);
+      head.removeFirst();
+    } catch (RuntimeException | Error e) {
+      forget(head);
+      throw e;
+    }
     changed(head);
   }
 
@@ -126,7 +147,12 @@ public final class StoredQueue implements ByteQueue {
     writes.checkOpen();
     for (TimerHead head = stale.poll(); head != null; head = stale.poll()) {
       head.stale = false;
-      fill(head);
+      try {
+        fill(head);
+      } catch (RuntimeException | Error e) {
+        forget(head);
+        throw e;
+      }
       heap.update(head);
     }
     return heap.first();

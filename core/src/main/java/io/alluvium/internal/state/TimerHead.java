@@ -182,6 +182,16 @@ final class TimerHead {
     }
   }
 
+  /** From now on nothing is known of the table. */
+  void forget() {
+    recent.clear();
+    keys = new byte[0][];
+    start = 0;
+    size = 0;
+    complete = false;
+    noneBefore = null;
+  }
+
   /** Where filling starts; {@code null} for the first timer of the key group. */
   byte @Nullable [] noneBefore() {
     return noneBefore;

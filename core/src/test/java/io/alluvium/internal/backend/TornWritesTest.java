@@ -43,6 +43,8 @@ class TornWritesTest {
 
   private final Object nothingToStore = CompletableFuture.completedFuture(List.of());
   private long next = 5;
+  private int tableChanges;
+  private @Nullable Throwable ofTheWait;
   private @Nullable Throwable ofTheTable;
   private @Nullable Throwable beforeLogged;
   private @Nullable Throwable afterLogged;
@@ -77,6 +79,7 @@ class TornWritesTest {
 
   private @Nullable Object table(String method, Object[] arguments) throws Throwable {
     fail(ofTheTable);
+    tableChanges++;
     return null;
   }
 
@@ -85,6 +88,10 @@ class TornWritesTest {
       fail(beforeLogged);
       next++;
       fail(afterLogged);
+      return null;
+    }
+    if (method.equals("awaitRoom")) {
+      fail(ofTheWait);
       return null;
     }
     return switch (method) {
@@ -194,7 +201,7 @@ class TornWritesTest {
   /** It is logged; and what fails next is told apart all the same. */
   @Test
   void append_failsAfterItLogged_tearsNothing() {
-    afterLogged = StateBackendException.unavailable("interrupted", new InterruptedException());
+    afterLogged = StateBackendException.unavailable("too late", new IllegalStateException());
     assertThatThrownBy(this::put).isSameAs(afterLogged);
     assertThatThrownBy(this::put).isSameAs(afterLogged);
     afterLogged = null;
@@ -202,6 +209,26 @@ class TornWritesTest {
     beforeLogged = new IllegalStateException("test");
     assertThatThrownBy(this::put).isSameAs(beforeLogged);
     checkRefused(backend.checkpoint(2), Kind.INTERNAL, "IllegalStateException: test");
+  }
+
+  /** So that it can be repeated; a list would hold its element twice. */
+  @Test
+  void awaitRoom_isInterrupted_nothingIsApplied() {
+    ofTheWait = StateBackendException.unavailable("interrupted", new InterruptedException());
+    for (Runnable change :
+        List.<Runnable>of(
+            this::put,
+            () -> backend.delete(KEY, KEY.length),
+            this::deleteRange,
+            () -> backend.merge(KEY, KEY.length, KEY, KEY.length))) {
+      assertThatThrownBy(change::run).isSameAs(ofTheWait);
+    }
+    assertThat(tableChanges).as("changes of the table").isZero();
+    assertThat(next).as("of the changelog").isEqualTo(5);
+    ofTheWait = null;
+    put();
+    assertThat(tableChanges).isEqualTo(1);
+    assertThat(backend.checkpoint(1)).isCompleted();
   }
 
   @Test

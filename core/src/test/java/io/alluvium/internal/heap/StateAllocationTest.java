@@ -37,6 +37,9 @@ final class StateAllocationTest {
     private long next;
 
     @Override
+    public void awaitRoom() {}
+
+    @Override
     public void append(
         Operation operation, byte[] key, int keyLength, byte[] value, int valueLength) {
       next++;

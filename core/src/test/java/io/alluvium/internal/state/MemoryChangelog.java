@@ -10,6 +10,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /** Remembers every change. */
 final class MemoryChangelog implements Changelog {
@@ -28,11 +29,22 @@ final class MemoryChangelog implements Changelog {
 
   final List<Change> changes = new ArrayList<>();
 
+  /** Thrown by the next append, after it logged. */
+  @Nullable RuntimeException failure;
+
+  @Override
+  public void awaitRoom() {}
+
   @Override
   public void append(
       Operation operation, byte[] key, int keyLength, byte[] value, int valueLength) {
     changes.add(
         new Change(operation, Arrays.copyOf(key, keyLength), Arrays.copyOf(value, valueLength)));
+    RuntimeException thrown = failure;
+    if (thrown != null) {
+      failure = null;
+      throw thrown;
+    }
   }
 
   List<Operation> operations() {

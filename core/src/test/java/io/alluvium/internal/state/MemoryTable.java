@@ -1,10 +1,12 @@
 package io.alluvium.internal.state;
 
+import io.alluvium.StateBackendException;
 import io.alluvium.serializer.ByteWriter;
 import io.alluvium.spi.SortedChanges;
 import io.alluvium.spi.Table;
 import io.alluvium.spi.TableScan;
 import io.alluvium.spi.TableSnapshot;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -22,6 +24,10 @@ final class MemoryTable implements Table {
   int openScans;
   int scansOpened;
   int gets;
+
+  /** How many entries scans give before one fails, once; negative for never. */
+  int entriesBeforeFailure = -1;
+
   byte @Nullable [] lastScanFrom;
 
   @Override
@@ -104,8 +110,15 @@ final class MemoryTable implements Table {
       if (closed) {
         throw new IllegalStateException("the scan is closed");
       }
+      if (entriesBeforeFailure == 0) {
+        entriesBeforeFailure = -1;
+        throw StateBackendException.unavailable("the disk is away", new IOException("test"));
+      }
       if (!entries.hasNext()) {
         return false;
+      }
+      if (entriesBeforeFailure > 0) {
+        entriesBeforeFailure--;
       }
       current = entries.next();
       return true;

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.NavigableSet;
 import java.util.Random;
 import java.util.TreeSet;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -148,6 +149,63 @@ final class TimerQueueTest {
       remembered += recent.contains(ByteBuffer.wrap(key).putInt(0, i).array(), key.length) ? 1 : 0;
     }
     assertThat(remembered).isLessThanOrEqualTo(atMost).isGreaterThan(atMost / 2);
+  }
+
+  @Test
+  void register_throwsAlthoughItIsApplied_fires() {
+    bench.key("a");
+    failAfterItIsApplied(() -> timers.register(1, 5));
+    assertThat(timers.poll()).isEqualTo(new Timer<>(5, "a", 1));
+    assertThat(timers.poll()).isNull();
+  }
+
+  @Test
+  void delete_throwsAlthoughItIsApplied_registeredAgain_fires() {
+    bench.key("a");
+    int count = TimerHead.CAPACITY + 72;
+    registerAll(count);
+    for (int late : new int[] {5, TimerHead.CAPACITY + 22}) {
+      failAfterItIsApplied(() -> timers.delete(1, late));
+      assertThat(bench.table.rows).hasSize(count - 1);
+      timers.register(1, late);
+    }
+    checkPolls(0, count);
+  }
+
+  @Test
+  void poll_throwsAlthoughItIsApplied_goesOnBehind() {
+    bench.key("a");
+    registerAll(3);
+    failAfterItIsApplied(timers::poll);
+    checkPolls(1, 3);
+  }
+
+  @Test
+  void peek_readingFailsHalfWay_readsAgain() {
+    bench.key("a");
+    registerAll(10);
+    Bench restored = bench.restored();
+    TimerQueue<String, Integer> again = restored.registry.timers("t", NUMBER);
+    restored.table.entriesBeforeFailure = 3;
+    assertThatThrownBy(again::peek).hasMessageContaining("the disk is away");
+    for (int i = 0; i < 10; i++) {
+      assertThat(again.poll()).isEqualTo(new Timer<>(i, "a", 1));
+    }
+    assertThat(again.poll()).isNull();
+  }
+
+  private void failAfterItIsApplied(ThrowingCallable change) {
+    RuntimeException failure = new IllegalStateException("test");
+    bench.changelog.failure = failure;
+    assertThatThrownBy(change).isSameAs(failure);
+  }
+
+  private void checkPolls(int from, int to) {
+    for (int i = from; i < to; i++) {
+      assertThat(timers.poll()).isEqualTo(new Timer<>(i, "a", 1));
+    }
+    assertThat(timers.poll()).isNull();
+    assertThat(bench.table.rows).isEmpty();
   }
 
   @Test

@@ -112,6 +112,7 @@ abstract class ChangelogHarness {
     assertThat(log.nextSqn()).isEqualTo(change.sqn());
     byte[] key = Arrays.copyOf(change.key(), change.key().length + 2);
     byte[] value = Arrays.copyOf(change.value(), change.value().length + 2);
+    log.awaitRoom();
     log.append(change.operation(), key, change.key().length, value, change.value().length);
   }
 
