@@ -88,6 +88,22 @@ final class RocksDbTables implements TableProvider.Tables {
       Natives tableNatives) {
     Database database =
         new TableRestore(settings, directory, keyGroups).open(parts, foreign, tableNatives);
+    RocksDbTable table = table(database, directory, tableNatives);
+    boolean done = false;
+    try {
+      host.opened(table);
+      open.add(table);
+      done = true;
+      return table;
+    } finally {
+      if (!done) {
+        // The host may have handed it to a thread that reads it.
+        table.close();
+      }
+    }
+  }
+
+  private RocksDbTable table(Database database, Path directory, Natives tableNatives) {
     boolean done = false;
     try {
       RocksDbTable table =
@@ -98,8 +114,6 @@ final class RocksDbTables implements TableProvider.Tables {
               settings,
               execution,
               open::remove);
-      host.opened(table);
-      open.add(table);
       done = true;
       return table;
     } finally {

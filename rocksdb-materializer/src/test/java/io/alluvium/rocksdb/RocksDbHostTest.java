@@ -193,6 +193,31 @@ final class RocksDbHostTest {
     }
   }
 
+  /** What it registered before it failed is read by a thread of its metrics. */
+  @Test
+  void opened_failing_leavesReadingsThatTouchNothingFreed() {
+    List<RocksDbHost.Readings> tablesOpened = new ArrayList<>();
+    RocksDbHost host =
+        new RocksDbHost() {
+          @Override
+          public Set<TickerType> tickers() {
+            return Set.of(TickerType.BYTES_WRITTEN);
+          }
+
+          @Override
+          public void opened(Readings opened) {
+            tablesOpened.add(opened);
+            throw new IllegalStateException("registered twice");
+          }
+        };
+    try (TestTables tables = tables(host)) {
+      assertThatThrownBy(tables::open).hasMessageContaining("registered twice");
+      RocksDbHost.Readings readings = tablesOpened.get(0);
+      assertThat(readings.property("rocksdb.estimate-num-keys")).isZero();
+      assertThat(readings.ticker(TickerType.BYTES_WRITTEN)).isZero();
+    }
+  }
+
   private void checkRoundTrip(Map<String, String> written, Map<String, String> read) {
     try (TestTables tables = new TestTables(directory.resolve("w"), written, Metrics.NONE);
         TestTables others = new TestTables(directory.resolve("r"), read, Metrics.NONE)) {
