@@ -127,18 +127,11 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
   @Override
   public Optional<Checkpoint> takeOver(String job) {
     SlotIndex slotIndex = indexOf(job);
-    // A start that cannot succeed leaves the present owner alone.
-    Ownership.Owner owner = own(job, slotIndex, this::checkMaySkip);
+    Ownership.Owner owner =
+        own(job, slotIndex, problem -> checkMayRestore(job, problem, slotIndex));
     Newest newest = newestBelow(owner.takeoverSlot(), owner, slotIndex);
     if (newest.manifest().isEmpty() && newest.skipped().isPresent()) {
-      throw StateBackendException.of(
-          Kind.CORRUPT,
-          "job '"
-              + job
-              + "' has no checkpoint that can be restored: "
-              + newest.skipped().get().getMessage()
-              + ", and there is none before it; repair it or start over with an empty directory",
-          newest.skipped().get());
+      throw nothingSound(job, newest.skipped().get());
     }
     ownership.gaveUp(newest.givenUp());
     ownership.takenOver(
@@ -273,6 +266,38 @@ public final class SlotCatalog implements CheckpointCatalog, AutoCloseable {
               + SlotNames.of(greatest)
               + "' is the greatest slot now; this process must stop");
     }
+  }
+
+  /** A start that cannot succeed leaves the present owner alone. */
+  private void checkMayRestore(String job, StateBackendException newest, SlotIndex slotIndex) {
+    checkMaySkip(newest);
+    for (long slot : slotIndex.below(Long.MAX_VALUE).descendingSet()) {
+      if (slotIndex.isTakeover(slot)) {
+        continue;
+      }
+      SlotRead read = slotIndex.read(slot);
+      if (read instanceof SlotRead.Unreadable unreadable) {
+        checkMaySkip(unreadable.problem());
+      } else if (read instanceof SlotRead.Missing
+          || (read instanceof SlotRead.Found found
+              && found.slot() instanceof SlotRecord.Manifest)) {
+        // A missing one was replaced by a newer: the listing is old, and the takeover will notice.
+        return;
+      }
+    }
+    throw nothingSound(job, newest);
+  }
+
+  private static StateBackendException nothingSound(String job, StateBackendException newest) {
+    return StateBackendException.of(
+        Kind.CORRUPT,
+        "job '"
+            + job
+            + "' has no checkpoint that can be restored: "
+            + newest.getMessage()
+            + ", and there is none before it; repair it, or call startOver instead of takeOver to"
+            + " begin without state",
+        newest);
   }
 
   private void checkMaySkip(StateBackendException problem) {

@@ -84,7 +84,43 @@ class SlotCatalogFallbackTest {
     first.commitOne(1);
     shared.damage(2);
     Owner owner = shared.owner(Owner.fallback(1));
+    Expect.failure(
+        Kind.CORRUPT, owner::takeOver, "no checkpoint that can be restored", slot(2), "startOver");
+  }
+
+  /** However often it is tried: the owner that runs may store a sound one. */
+  @Test
+  void takeOver_nothingButDamagedWithFallback_leavesThePresentOwnerAlone() {
+    Owner running = shared.owner(Owner.retain(3));
+    running.takeOver();
+    running.commitOne(1);
+    running.commitOne(2);
+    shared.damage(2);
+    shared.damage(3);
+    List<String> before = shared.names();
+    for (int i = 0; i < 2; i++) {
+      Owner other = shared.owner(Owner.fallback(1));
+      Expect.failure(Kind.CORRUPT, other::takeOver, "no checkpoint that can be restored", slot(3));
+      assertThat(shared.names()).isEqualTo(before);
+    }
+    running.commitOne(3);
+    assertThat(shared.owner(Owner.fallback(1)).takeOver().orElseThrow().id()).isEqualTo(3);
+  }
+
+  @Test
+  void takeOver_nothingButDamagedBelowATakeoverRecord_storesNone() {
+    Owner first = shared.owner();
+    first.takeOver();
+    first.commitOne(1);
+    shared.owner().takeOver();
+    shared.damage(2);
+    List<String> before = shared.names();
+    Owner owner = shared.owner(Owner.fallback(1));
     Expect.failure(Kind.CORRUPT, owner::takeOver, "no checkpoint that can be restored", slot(2));
+    assertThat(shared.names()).isEqualTo(before);
+    owner.catalog.startOver("job");
+    owner.commitOne(2);
+    assertThat(shared.owner().takeOver().orElseThrow().id()).isEqualTo(2);
   }
 
   private void damagedNewest() {
