@@ -7,11 +7,9 @@ import io.alluvium.StateBackendException.Kind;
 import io.alluvium.internal.files.LocalFiles;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
-import java.net.URLEncoder;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryNotEmptyException;
@@ -44,10 +42,9 @@ import org.slf4j.LoggerFactory;
 final class ProcessDirectories implements AutoCloseable {
 
   private static final Logger LOG = LoggerFactory.getLogger(ProcessDirectories.class);
-  private static final String PREFIX = "process-";
+  static final String PREFIX = "process-";
   private static final String LOCK = ".lock";
   private static final String NEW = ".new";
-  private static final String RECOVERY = "recovery";
   private static final Pattern RANGE = Pattern.compile("(\\d{1,5})-(\\d{1,5})");
   private static final int LOCK_ATTEMPTS = 1_000;
 
@@ -100,15 +97,10 @@ final class ProcessDirectories implements AutoCloseable {
       // As `Path.toUri` says it of a directory that is there, and of one that is not yet.
       store = store.replaceAll("/+$", "");
     }
-
-    private String directoryName() {
-      UUID place = UUID.nameUUIDFromBytes(store.getBytes(StandardCharsets.UTF_8));
-      return URLEncoder.encode(job, StandardCharsets.UTF_8) + "-" + place;
-    }
   }
 
-  /** A directory, and the channel that holds its lock. */
-  private record Held(Path directory, FileChannel lock) {}
+  /** A directory below a root, and the channel that holds its lock. */
+  private record Held(Path root, Path directory, FileChannel lock) {}
 
   /**
    * Makes the directories, unless that is done, and deletes those of processes that are gone.
@@ -138,9 +130,10 @@ final class ProcessDirectories implements AutoCloseable {
 
   @GuardedBy("this")
   private void hold(LocalRoot root) {
+    Held own;
     try {
       root.prepare();
-      Held own = lock(root.path());
+      own = lock(root.path());
       held.add(own);
       LocalFiles.createPrivateDirectory(own.directory());
     } catch (IOException e) {
@@ -154,6 +147,7 @@ final class ProcessDirectories implements AutoCloseable {
           e);
     }
     deleteAbandoned(root.path());
+    RecoveryChains.deleteUnused(root.path(), own.directory());
   }
 
   private static String reason(IOException e) {
@@ -172,7 +166,7 @@ final class ProcessDirectories implements AutoCloseable {
       Path directory = root.resolve(JVM + UUID.randomUUID());
       Optional<FileChannel> lock = tryLock(lockOf(directory));
       if (lock.isPresent()) {
-        return new Held(directory, lock.get());
+        return new Held(root, directory, lock.get());
       }
     }
     throw new IOException(
@@ -213,7 +207,7 @@ final class ProcessDirectories implements AutoCloseable {
       for (Path file : files) {
         String name = file.getFileName().toString();
         if (!name.startsWith(JVM)) {
-          deleteIfAbandoned(file, root.resolve(name.substring(0, name.lastIndexOf(LOCK))));
+          deleteIfAbandoned(root, file, root.resolve(name.substring(0, name.lastIndexOf(LOCK))));
         }
       }
     } catch (IOException | DirectoryIteratorException e) {
@@ -221,7 +215,7 @@ final class ProcessDirectories implements AutoCloseable {
     }
   }
 
-  private static void deleteIfAbandoned(Path file, Path directory) {
+  private static void deleteIfAbandoned(Path root, Path file, Path directory) {
     try (FileChannel channel =
             FileChannel.open(file, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
         FileLock taken = channel.tryLock()) {
@@ -230,6 +224,7 @@ final class ProcessDirectories implements AutoCloseable {
       }
       if (file.equals(lockOf(directory))) {
         LOG.info("deleting the local directory '{}' of a process that is gone", directory);
+        RecoveryChains.endUses(root, directory);
         LocalFiles.deleteTree(directory);
       }
       Files.deleteIfExists(file);
@@ -250,14 +245,17 @@ final class ProcessDirectories implements AutoCloseable {
     return held.get(rootOf(keyGroups)).directory();
   }
 
+  private Path root(KeyGroupRange keyGroups) {
+    return roots.get(rootOf(keyGroups)).path();
+  }
+
   /**
    * The directory that outlives the process and keeps a subtask's table files for local recovery.
    * Those of ranges that overlap it are of another parallelism, which the job no longer has, and
    * are deleted.
    */
   Path recovery(Chain chain, KeyGroupRange keyGroups) {
-    prepare();
-    Path all = make(recoveryOf(chain, keyGroups));
+    Path all = use(chain, keyGroups);
     Path own = all.resolve(keyGroups.from() + "-" + keyGroups.to());
     deleteOverlapping(all, keyGroups, Optional.of(own));
     return own;
@@ -265,7 +263,7 @@ final class ProcessDirectories implements AutoCloseable {
 
   /** Local recovery is off: deletes what it once kept for these key groups. */
   void forgetRecovery(Chain chain, KeyGroupRange keyGroups) {
-    Path all = recoveryOf(chain, keyGroups);
+    Path all = RecoveryChains.directory(root(keyGroups), chain);
     if (!Files.isDirectory(all)) {
       return;
     }
@@ -279,8 +277,14 @@ final class ProcessDirectories implements AutoCloseable {
     }
   }
 
-  private Path recoveryOf(Chain chain, KeyGroupRange keyGroups) {
-    return roots.get(rootOf(keyGroups)).path().resolve(RECOVERY).resolve(chain.directoryName());
+  private Path use(Chain chain, KeyGroupRange keyGroups) {
+    Path process = own(keyGroups);
+    Path root = root(keyGroups);
+    try {
+      return RecoveryChains.use(root, process, chain);
+    } catch (IOException e) {
+      throw cannotMake(RecoveryChains.directory(root, chain), e);
+    }
   }
 
   private static void deleteOverlapping(Path all, KeyGroupRange keyGroups, Optional<Path> except) {
@@ -314,9 +318,13 @@ final class ProcessDirectories implements AutoCloseable {
       LocalFiles.createPrivateDirectories(directory);
       return directory;
     } catch (IOException e) {
-      throw StateBackendException.unavailable(
-          "cannot make the local directory '" + directory + "': " + e.getMessage(), e);
+      throw cannotMake(directory, e);
     }
+  }
+
+  private static StateBackendException cannotMake(Path directory, IOException e) {
+    return StateBackendException.unavailable(
+        "cannot make the local directory '" + directory + "': " + e.getMessage(), e);
   }
 
   /** A materialization that still runs may delete its files at the same time. */
@@ -330,6 +338,7 @@ final class ProcessDirectories implements AutoCloseable {
   private void release() {
     for (Held own : held) {
       try {
+        RecoveryChains.endUses(own.root(), own.directory());
         LocalFiles.deleteTree(own.directory());
         Files.deleteIfExists(lockOf(own.directory()));
       } catch (IOException e) {

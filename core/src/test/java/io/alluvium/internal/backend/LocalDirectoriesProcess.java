@@ -4,14 +4,19 @@ import io.alluvium.KeyGroupRange;
 import io.alluvium.StateBackendException;
 import io.alluvium.config.Configuration;
 import io.alluvium.config.CoreOptions;
+import io.alluvium.internal.backend.ProcessDirectories.Chain;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 
 /** Another process that uses local directories. Confined to one thread. */
@@ -23,6 +28,8 @@ final class LocalDirectoriesProcess {
     CLOSE,
     /** Opens directories and ends as if it were killed. */
     HALT,
+    /** Uses what is kept for local recovery, for very long, and ends as if it were killed. */
+    RECOVER_AND_HALT,
     /** Opens and closes directories many times, in several threads. */
     STORM
   }
@@ -32,7 +39,20 @@ final class LocalDirectoriesProcess {
 
   private static final KeyGroupRange RANGE = new KeyGroupRange(0, 4);
 
+  static final Chain CHAIN = new Chain("kept", "file:///kept");
+  static final Duration LONG_AGO = Duration.ofDays(365);
+
   private LocalDirectoriesProcess() {}
+
+  /** The directory of all subtasks, of which this is one's. */
+  static Path chainOf(Path kept) {
+    return Objects.requireNonNull(kept.getParent(), "below a root");
+  }
+
+  /** Makes a directory look as if it was last changed some time ago. */
+  static void age(Path directory, Duration age) throws IOException {
+    Path unused = Files.setLastModifiedTime(directory, FileTime.from(Instant.now().minus(age)));
+  }
 
   /** What a process came to. */
   record Ended(int status, String said) {}
@@ -46,9 +66,13 @@ final class LocalDirectoriesProcess {
           Path unused = new ProcessDirectories(roots).table(RANGE);
           Runtime.getRuntime().halt(0);
         }
+        case RECOVER_AND_HALT -> {
+          age(chainOf(new ProcessDirectories(roots).recovery(CHAIN, RANGE)), LONG_AGO);
+          Runtime.getRuntime().halt(0);
+        }
         case STORM -> storm(roots);
       }
-    } catch (StateBackendException e) {
+    } catch (StateBackendException | IOException e) {
       System.out.println(e.getMessage());
       System.exit(3);
     }

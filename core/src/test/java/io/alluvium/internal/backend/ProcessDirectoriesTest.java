@@ -16,6 +16,7 @@ import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
@@ -178,6 +179,75 @@ final class ProcessDirectoriesTest {
       assertThat(directories.recovery(production, RANGE)).isEqualTo(kept);
       Chain same = new Chain("counts", "s3://production/checkpoints/");
       assertThat(directories.recovery(same, RANGE)).isEqualTo(kept);
+    }
+  }
+
+  /** An encoded character may take nine bytes of a name, which may have 255. */
+  @Test
+  void recovery_ofALongJobName_canBeMade() {
+    try (ProcessDirectories directories = new ProcessDirectories(roots())) {
+      for (String job : List.of("\u5e33".repeat(25), "\u5e33".repeat(255), "a".repeat(255))) {
+        Chain chain = new Chain(job, "file:///a");
+        Path kept = directories.recovery(chain, RANGE);
+        assertThat(LocalDirectoriesProcess.chainOf(kept)).isDirectory();
+        assertThat(kept).isEqualTo(directories.recovery(chain, RANGE));
+        assertThat(kept)
+            .isNotEqualTo(directories.recovery(new Chain(job + "\u5e33", "file:///a"), RANGE));
+      }
+    }
+  }
+
+  /** As with a date in the checkpoint directory: no run uses what an earlier one kept. */
+  @Test
+  void recovery_notUsedForDays_goesWithTheNextProcess() throws IOException {
+    Path unused;
+    Path recent;
+    try (ProcessDirectories directories = new ProcessDirectories(roots())) {
+      unused = Files.createDirectories(directories.recovery(new Chain("a", "file:///1"), RANGE));
+      Files.writeString(unused.resolve("file"), "x");
+      recent = Files.createDirectories(directories.recovery(new Chain("a", "file:///2"), RANGE));
+    }
+    Path foreign =
+        Files.createDirectories(
+            LocalDirectoriesProcess.chainOf(unused).resolveSibling("not of this kind"));
+    LocalDirectoriesProcess.age(LocalDirectoriesProcess.chainOf(unused), Duration.ofDays(8));
+    LocalDirectoriesProcess.age(LocalDirectoriesProcess.chainOf(recent), Duration.ofDays(6));
+    LocalDirectoriesProcess.age(foreign, Duration.ofDays(8));
+
+    LocalDirectoriesProcess.openAndClose(roots());
+    assertThat(LocalDirectoriesProcess.chainOf(unused)).doesNotExist();
+    assertThat(recent).isDirectory();
+    assertThat(foreign).isDirectory();
+    try (Stream<Path> left = Files.list(root().resolve("recovery"))) {
+      assertThat(left).containsExactlyInAnyOrder(LocalDirectoriesProcess.chainOf(recent), foreign);
+    }
+  }
+
+  @Test
+  void recovery_ofALiveProcess_staysHoweverLongItRuns() throws Exception {
+    Path kept;
+    try (ProcessDirectories directories = new ProcessDirectories(roots())) {
+      Path used = directories.recovery(LocalDirectoriesProcess.CHAIN, RANGE);
+      kept = LocalDirectoriesProcess.chainOf(used);
+      LocalDirectoriesProcess.age(kept, LocalDirectoriesProcess.LONG_AGO);
+      assertThat(elsewhere(Action.CLOSE)).isEqualTo(new Ended(0, ""));
+      assertThat(kept).isDirectory();
+      LocalDirectoriesProcess.openAndClose(roots());
+      assertThat(kept).isDirectory();
+    }
+    assertThat(elsewhere(Action.CLOSE)).isEqualTo(new Ended(0, ""));
+    assertThat(kept).as("used until a moment ago").isDirectory();
+  }
+
+  @Test
+  void recovery_ofAProcessThatWasKilled_isKeptForItsNextStart() throws Exception {
+    assertThat(elsewhere(Action.RECOVER_AND_HALT)).isEqualTo(new Ended(0, ""));
+    LocalDirectoriesProcess.openAndClose(roots());
+    try (ProcessDirectories directories = new ProcessDirectories(roots())) {
+      directories.prepare();
+      try (Stream<Path> left = Files.list(root().resolve("recovery"))) {
+        assertThat(left).hasSize(1);
+      }
     }
   }
 
