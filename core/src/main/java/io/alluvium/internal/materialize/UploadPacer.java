@@ -5,8 +5,10 @@ import io.alluvium.spi.Execution;
 import io.alluvium.spi.Pace;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -37,6 +39,9 @@ public final class UploadPacer {
    * A bucket is kept as a debt: a piece may be sent while the debt is small, and adds its size. So the first piece goes at
    * once, and what is small altogether is never held up. What goes unpaced is a debt for the cap only: nobody expected it,
    * and those who are spread would have to pay for it.
+   *
+   * Pieces that wait for the same buckets stand in one lane. Only the first of a lane has a timer; when it leaves, the next
+   * becomes the first and is woken. So the work is that of the pieces, however many wait.
    */
 
   /** What part of the interval uploads may take. */
@@ -54,6 +59,9 @@ public final class UploadPacer {
   private static final long LONGEST_WAIT_NANOS = Duration.ofSeconds(1).toNanos();
   private static final long NANOS = Duration.ofSeconds(1).toNanos();
   private static final long UNKNOWN = -1;
+
+  /** Until woken. */
+  private static final long NOT_FIRST = -1;
 
   /**
    * What the user of a backend chose.
@@ -85,10 +93,11 @@ public final class UploadPacer {
     private long deadlineNanos;
     private long leftBytes;
     private boolean closed;
-    private final List<CompletableFuture<Boolean>> waiting = new ArrayList<>();
+    private final Deque<Turn> lane;
 
-    private Share(Settings settings) {
+    private Share(Settings settings, Deque<Turn> lane) {
       this.settings = settings;
+      this.lane = lane;
     }
 
     /** An upload is due by the clock and may take its part of the interval. */
@@ -125,13 +134,16 @@ public final class UploadPacer {
 
     /** The upload that is due or under way, if there is one, is needed soon after all. */
     public void hurry() {
-      List<CompletableFuture<Boolean>> woken;
+      List<CompletableFuture<Boolean>> woken = new ArrayList<>();
       synchronized (UploadPacer.this) {
         if (!due) {
           return;
         }
         deadlineNanos = Math.min(deadlineNanos, execution.nanoTime());
-        woken = List.copyOf(waiting);
+        // The rate is another now, for all.
+        for (Deque<Turn> each : lanes.values()) {
+          each.stream().limit(1).forEach(turn -> woken.add(turn.over));
+        }
       }
       woken.forEach(each -> each.complete(true));
     }
@@ -144,36 +156,78 @@ public final class UploadPacer {
     }
 
     private void await(long bytes) {
-      while (true) {
-        CompletableFuture<Boolean> over = new CompletableFuture<>();
-        long nanos;
-        synchronized (UploadPacer.this) {
-          if (closed) {
-            throw StateBackendException.closed("the backend was closed while its table was stored");
-          }
-          nanos = urgent > 0 ? 0 : nanosUntilFree(settings);
-          if (nanos == 0) {
-            sent(bytes);
-            return;
-          }
-          waiting.add(over);
-        }
-        // Without a timer nobody would end the pause: the upload fails, and is made again later.
-        Execution.Scheduled timer =
-            Execution.handOff(
-                execution,
-                Duration.ofNanos(nanos),
-                () -> over.complete(true),
-                over::completeExceptionally);
-        try {
-          Boolean unused = execution.await(over);
-        } finally {
-          timer.cancel();
+      Turn turn = new Turn(this);
+      try {
+        while (true) {
+          CompletableFuture<Boolean> over;
+          long nanos;
           synchronized (UploadPacer.this) {
-            waiting.removeIf(each -> each == over);
+            if (closed) {
+              throw StateBackendException.closed(
+                  "the backend was closed while its table was stored");
+            }
+            nanos = urgent > 0 ? 0 : nanosUntil(turn);
+            if (nanos == 0) {
+              sent(bytes);
+              return;
+            }
+            over = new CompletableFuture<>();
+            turn.over = over;
           }
+          pause(over, nanos);
         }
+      } finally {
+        leave(turn);
       }
+    }
+
+    /** How long until a piece may be sent; it stands in the lane from then on. */
+    private long nanosUntil(Turn turn) {
+      synchronized (UploadPacer.this) {
+        Turn first = lane.peekFirst();
+        long nanos = first == null || first == turn ? nanosUntilFree(settings) : NOT_FIRST;
+        if (nanos != 0 && !turn.queued) {
+          lane.addLast(turn);
+          turn.queued = true;
+        }
+        return nanos;
+      }
+    }
+
+    private void pause(CompletableFuture<Boolean> over, long nanos) {
+      if (nanos == NOT_FIRST) {
+        Boolean unused = execution.await(over);
+        return;
+      }
+      // Without a timer nobody would end the pause: the upload fails, and is made again later.
+      Execution.Scheduled timer =
+          Execution.handOff(
+              execution,
+              Duration.ofNanos(nanos),
+              () -> over.complete(true),
+              over::completeExceptionally);
+      try {
+        Boolean unused = execution.await(over);
+      } finally {
+        timer.cancel();
+      }
+    }
+
+    /** However it ends, the next of the lane takes its place. */
+    private void leave(Turn turn) {
+      CompletableFuture<Boolean> woken;
+      synchronized (UploadPacer.this) {
+        boolean wasFirst = lane.peekFirst() == turn;
+        if (!turn.queued || !lane.remove(turn) || !wasFirst) {
+          return;
+        }
+        Turn next = lane.peekFirst();
+        if (next == null) {
+          return;
+        }
+        woken = next.over;
+      }
+      woken.complete(true);
     }
 
     private void sent(long bytes) {
@@ -193,8 +247,8 @@ public final class UploadPacer {
       List<CompletableFuture<Boolean>> woken = new ArrayList<>();
       synchronized (UploadPacer.this) {
         urgent++;
-        for (Share share : shares) {
-          woken.addAll(share.waiting);
+        for (Deque<Turn> each : lanes.values()) {
+          each.forEach(turn -> woken.add(turn.over));
         }
       }
       woken.forEach(each -> each.complete(true));
@@ -209,14 +263,32 @@ public final class UploadPacer {
 
     /** The backend is gone; whoever waits on its behalf fails. Idempotent. */
     public void close() {
-      List<CompletableFuture<Boolean>> woken;
+      List<CompletableFuture<Boolean>> woken = new ArrayList<>();
       synchronized (UploadPacer.this) {
         closed = true;
         due = false;
         shares.remove(this);
-        woken = List.copyOf(waiting);
+        lane.stream().filter(turn -> turn.share == this).forEach(turn -> woken.add(turn.over));
       }
       woken.forEach(each -> each.complete(true));
+    }
+  }
+
+  /** What a piece waits for: pieces of one lane may be sent at the same time. */
+  private record Lane(boolean spreads, long bytesPerSecond) {
+    Lane(Settings settings) {
+      this(settings.spreads(), Math.max(0, settings.bytesPerSecond()));
+    }
+  }
+
+  /** A piece that waits. Guarded by the {@link UploadPacer} that it belongs to. */
+  private static final class Turn {
+    private final Share share;
+    private boolean queued;
+    private CompletableFuture<Boolean> over = new CompletableFuture<>();
+
+    Turn(Share share) {
+      this.share = share;
     }
   }
 
@@ -228,6 +300,9 @@ public final class UploadPacer {
   private long orders;
   private int urgent;
   private final Debt spread;
+
+  /** The pieces that wait, in their order. */
+  private final Map<Lane, Deque<Turn>> lanes = new HashMap<>();
 
   /** By the cap, in bytes per second. */
   private final Map<Long, Debt> capped = new HashMap<>();
@@ -256,11 +331,12 @@ public final class UploadPacer {
 
   /** The part of a new backend. */
   public Share share(Settings settings) {
-    Share share = new Share(settings);
     synchronized (this) {
+      Deque<Turn> lane = lanes.computeIfAbsent(new Lane(settings), unused -> new ArrayDeque<>());
+      Share share = new Share(settings, lane);
       shares.add(share);
+      return share;
     }
-    return share;
   }
 
   /** A token bucket, upside down. */

@@ -5,14 +5,20 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.alluvium.StateBackendException;
 import io.alluvium.StateBackendException.Kind;
 import io.alluvium.internal.materialize.UploadPacer;
+import io.alluvium.spi.Execution;
 import io.alluvium.spi.Pace;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The rate limit of materializations, in virtual time. */
 final class PacingTest {
@@ -327,5 +333,78 @@ final class PacingTest {
     simulation.run();
     assertThat(ends).containsExactly(Kind.CLOSED);
     assertThat(now()).isLessThan(31);
+  }
+
+  /** With one at a time to send a piece, the others need not look whether they may. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 4, 64})
+  void waitingUploads_wakeAsOftenAsPiecesAreSent_howeverManyWait(int backends) {
+    AtomicLong waits = new AtomicLong();
+    UploadPacer counted = new UploadPacer(counting(waits));
+    int files = 4;
+    int pieces = 512;
+    long total = pieces * PIECE;
+    for (int i = 0; i < backends; i++) {
+      UploadPacer.Share share = counted.share(new UploadPacer.Settings(INTERVAL, 0));
+      share.due();
+      Pace pace = share.begin(total / backends);
+      for (int file = 0; file < files; file++) {
+        process.spawn(
+            "backend" + i + "-" + file,
+            () -> {
+              for (int piece = 0; piece < pieces / backends / files; piece++) {
+                pace.await(PIECE);
+              }
+            });
+      }
+    }
+    simulation.run();
+    assertThat(now()).isBetween(60.0, 105.0);
+    assertThat(waits.get()).isBetween((long) pieces / 2, 3L * pieces);
+  }
+
+  /** The execution of the process, which counts how often a thread waits. */
+  private Execution counting(AtomicLong waits) {
+    return (Execution)
+        Proxy.newProxyInstance(
+            PacingTest.class.getClassLoader(),
+            new Class<?>[] {Execution.class},
+            (proxy, method, arguments) -> {
+              if (method.getName().equals("await")) {
+                waits.incrementAndGet();
+              }
+              try {
+                return method.invoke(process.execution(), arguments);
+              } catch (InvocationTargetException e) {
+                throw e.getCause();
+              }
+            });
+  }
+
+  /** The first of those that wait leaves without a piece sent. */
+  @Test
+  void close_ofTheFirstThatWaits_leavesTheOthersAtTheirPace() {
+    UploadPacer.Share first = share(INTERVAL, 0);
+    UploadPacer.Share second = share(INTERVAL, 0);
+    List<Kind> ends = new ArrayList<>();
+    process.spawn(
+        "first",
+        () -> {
+          try {
+            once(first, 40 * MB);
+          } catch (StateBackendException e) {
+            ends.add(e.kind());
+          }
+        });
+    process.spawn("second", () -> once(second, 40 * MB));
+    process.spawn(
+        "closer",
+        () -> {
+          process.execution().sleep(Duration.ofSeconds(30));
+          first.close();
+        });
+    simulation.run();
+    assertThat(ends).containsExactly(Kind.CLOSED);
+    assertThat(now()).isBetween(60.0, 105.0);
   }
 }
